@@ -28,13 +28,13 @@ describe("the commands export and import", () => {
     const whole = await source.command(["export", "--all"], withCommandKey);
     expect([whole.exitCode, whole.errors]).toEqual([0, "2 sessions exported.\n"]);
     const target = place();
-    const imported = await target.command(["import", "-", "--plain"], { input: whole.output });
+    const imported = await target.command(["import", "-"], { input: whole.output });
     expect([imported.exitCode, imported.output]).toEqual([
       0,
-      "2 sessions imported with 8 messages, 0 of them encrypted, 0 there already.\n",
+      "2 sessions imported with 8 messages, 0 there already.\n",
     ]);
-    const again = await target.command(["import", "-", "--plain"], { input: whole.output });
-    expect(summary(again.output)).toBe("0 sessions imported with 0 messages, 0 of them encrypted, 2 there already.");
+    const again = await target.command(["import", "-"], { input: whole.output });
+    expect(summary(again.output)).toBe("0 sessions imported with 0 messages, 2 there already.");
     expect(await target.memory.sessions.get("ann")).toMatchObject({ owner: "a", title: "T", messages: 4 });
     expect((await target.memory.history("ann").append(talk, { turnId: "t1" })).repeated).toBe(true);
     expect((await target.memory.history("bob").getMessages()).map(({ text }) => text)).toEqual(
@@ -65,10 +65,10 @@ describe("the commands export and import", () => {
     const imported = await target.command(["import", "-"], { input: output });
     expect([imported.exitCode, imported.output]).toEqual([
       0,
-      "1 session imported with 4 messages, 0 of them encrypted, 0 there already.\n3 threads imported.\n",
+      "1 session imported with 4 messages, 0 there already.\n3 threads imported.\n",
     ]);
     const again = await target.command(["import", "-"], { input: output });
-    expect(again.output).toBe("0 sessions imported with 0 messages, 0 of them encrypted, 4 there already.\n");
+    expect(again.output).toBe("0 sessions imported with 0 messages, 4 there already.\n");
     const { values } = await graphOf(target.memory).getState(thread("nobodys"));
     expect((values as typeof MessagesAnnotation.State).messages.map(({ text }) => text)).toEqual(["nobodys?"]);
   });
@@ -231,7 +231,7 @@ describe("the commands export and import", () => {
     ]);
     const going = await target.command(["import", path, "--format", "openai", "--keep-going"]);
     expect(going.exitCode).toBe(1);
-    expect(going.output).toContain("0 sessions imported with 0 messages, 0 of them encrypted, 2 there already.");
+    expect(going.output).toContain("0 sessions imported with 0 messages, 2 there already.");
     expect((await target.memory.history("chats-2").getMessages()).map(({ text }) => text)).toEqual(["hi"]);
     await target.memory.history("chats-2").addMessages([ai("more")]);
     const differs = await target.command(["import", path, "--format", "openai"]);

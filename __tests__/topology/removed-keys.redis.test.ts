@@ -208,7 +208,7 @@ describe("a script touches no key that it has removed", () => {
     for await (const line of sealed.sessions.exportOwner("ann")) lines.push(line);
     await plain.sessions.deleteOwner("ann");
     const other = closed(new RedisChatMemory({ client, redis: { keyPrefix: uniquePrefix() } }));
-    expect((await other.sessions.import(lines, { encryption: "plain" })).failed).toBe(0);
+    expect((await other.sessions.import(lines)).failed).toBe(0);
     await other.sessions.reindex();
     await other.withTurn("s", (held) => held.clear(), { owner: "ann" });
   });

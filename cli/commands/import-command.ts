@@ -1,18 +1,15 @@
 import { stat } from "node:fs/promises";
 import { Command } from "commander";
-import { ConfigurationError, MemoryError } from "../../src/base/errors.js";
-import { sealedParts } from "../../src/store/sealed/loaded-store.js";
+import { MemoryError } from "../../src/base/errors.js";
 import { importSessions } from "../../src/memory/sessions/import-sessions.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { encryptionKeysIn } from "../encryption-keys.js";
-import { reasonOf, UsageError } from "../failure.js";
+import { reasonOf } from "../failure.js";
 import { counted, whole } from "../figures.js";
 import { chatFormats, conversationsIn, type ChatFormat } from "../import/chat-files.js";
 import { storeConversation } from "../import/store-conversation.js";
 import { linesOfFile } from "../lines-of-file.js";
-import { keysVariable } from "../keys-variable.js";
 import { oneOf, positiveOperand } from "../operands.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
@@ -24,8 +21,6 @@ const formats = ["own", ...chatFormats] as const;
 interface ImportOptions extends ServerOptions {
   readonly format: "own" | ChatFormat;
   readonly keepGoing?: boolean;
-  readonly encrypt?: boolean;
-  readonly plain?: boolean;
   readonly ttl?: number;
 }
 
@@ -34,8 +29,6 @@ export function importCommand(): CommandDefinition {
   const command = withServerOptions(new Command().argument("<file>", "the file; - is standard input"))
     .option("--format <format>", formats.join(", "), oneOf(formats), "own")
     .option("--keep-going", "go on after what cannot be imported")
-    .option("--encrypt", "encrypt every session with the first key")
-    .option("--plain", "store every session as plain text")
     .option("--ttl <seconds>", "sessions expire after this time (default: as exported, else never)", positiveOperand)
     .addHelpText("after", helpText);
   return { command, run: (context, options, [file]) => importFile(context, options as ImportOptions, file as string) };
@@ -54,9 +47,8 @@ Formats:
                    by themselves
 The last three may be a whole file or one a line. Without an id a conversation
 gets the file's name, and -<line> where it is one of several: chats-12.
-Without --encrypt and --plain, the format own keeps sessions as they were: what
-was encrypted is so again, under the first key. The other formats are encrypted
-where there are keys.
+What is imported is encrypted under the first key where there are keys, else it
+is plain text.
 A session is imported whole or not at all. One that is there with the same
 content is left as it is, so the same import again adds nothing; with other
 content it is refused.`;
@@ -69,19 +61,16 @@ interface Outcome {
   readonly kind?: "thread" | "item";
   readonly outcome: "imported" | "unchanged" | "expired" | "failed" | "partial";
   readonly messages: number;
-  /** True for one that is encrypted now. */
-  readonly sealed: boolean;
   readonly reason?: string;
 }
 
-type Tally = Record<Outcome["outcome"] | "threads" | "items" | "messages" | "sealed", number>;
+type Tally = Record<Outcome["outcome"] | "threads" | "items" | "messages", number>;
 
 async function importFile(context: CommandContext, options: ImportOptions, file: string): Promise<ExitCode> {
   const { screen, env, signal } = context;
-  checkEncryption(options, env);
   const server = await openServer(options, env);
   const tally: Tally = {
-    ...{ imported: 0, threads: 0, items: 0, messages: 0, sealed: 0 },
+    ...{ imported: 0, threads: 0, items: 0, messages: 0 },
     ...{ unchanged: 0, expired: 0, failed: 0, partial: 0 },
   };
   const total = await sizeOf(file);
@@ -96,7 +85,6 @@ async function importFile(context: CommandContext, options: ImportOptions, file:
       const { kind } = outcome;
       tally[kind !== undefined && outcome.outcome === "imported" ? (`${kind}s` as const) : outcome.outcome] += 1;
       tally.messages += outcome.outcome === "imported" ? outcome.messages : 0;
-      tally.sealed += outcome.sealed ? 1 : 0;
       await report(screen, file, outcome);
       isStopped = outcome.outcome === "failed" && options.keepGoing !== true;
       if (isStopped) {
@@ -121,15 +109,6 @@ async function sizeOf(path: string): Promise<number | undefined> {
   return found?.isFile() ? found.size : undefined;
 }
 
-function checkEncryption({ encrypt, plain }: ImportOptions, env: CommandContext["env"]): void {
-  if (encrypt && plain) {
-    throw new UsageError("import: give --encrypt or --plain, not both.");
-  }
-  if (encrypt && encryptionKeysIn(env[keysVariable]) === undefined) {
-    throw new UsageError(`import: --encrypt needs a key in ${keysVariable}.`);
-  }
-}
-
 interface Import {
   readonly server: Server;
   readonly file: string;
@@ -138,19 +117,16 @@ interface Import {
   onLine(end: number): void;
 }
 
-async function* outcomesOf(source: Import, { format, ttl, encrypt, plain }: ImportOptions): AsyncGenerator<Outcome> {
+async function* outcomesOf(source: Import, { format, ttl }: ImportOptions): AsyncGenerator<Outcome> {
   const { server, file, signal } = source;
   if (format === "own") {
-    const encryption = encrypt ? "seal" : plain ? "plain" : "keep";
-    const setting = { ttlMs: ttl === undefined ? undefined : ttl * 1_000, encryption } as const;
-    for await (const { error, ...done } of importSessions(server.store, ownLines(source), setting)) {
+    const ttlMs = ttl === undefined ? undefined : ttl * 1_000;
+    for await (const { error, ...done } of importSessions(server.store, ownLines(source), ttlMs)) {
       yield { ...done, ...(error && { reason: shortReason(error) }) };
     }
     return;
   }
-  const parts = plain ? undefined : sealedParts(server.store);
-  const target = plain ? (sealedParts(server.store)?.store ?? server.store) : server.store;
-  const memory = new RedisChatMemory({ store: target, ...(ttl !== undefined && { sessionTTL: ttl }) });
+  const memory = new RedisChatMemory({ store: server.store, ...(ttl !== undefined && { sessionTTL: ttl }) });
   for await (const { line, sessionId, messages, problem, end } of conversationsIn(file, format)) {
     source.onLine(end);
     const place = { line, sessionId, messages: messages.length };
@@ -158,8 +134,8 @@ async function* outcomesOf(source: Import, { format, ttl, encrypt, plain }: Impo
       return;
     }
     yield problem === undefined
-      ? { ...place, ...(await stored(memory, { sessionId, messages, seals: parts !== undefined })) }
-      : { ...place, outcome: "failed", sealed: false, reason: `${problem}.` };
+      ? { ...place, ...(await stored(memory, { sessionId, messages })) }
+      : { ...place, outcome: "failed", reason: `${problem}.` };
   }
 }
 
@@ -181,30 +157,24 @@ async function* ownLines({ file, signal, onLine }: Import): AsyncGenerator<strin
 
 async function stored(
   memory: RedisChatMemory,
-  { sessionId, messages, seals }: ToStore,
-): Promise<Pick<Outcome, "outcome" | "reason" | "sealed">> {
+  { sessionId, messages }: ToStore,
+): Promise<Pick<Outcome, "outcome" | "reason">> {
   try {
-    const outcome = await storeConversation(memory, sessionId, messages);
-    return { outcome, sealed: seals && outcome === "imported" };
+    return { outcome: await storeConversation(memory, sessionId, messages) };
   } catch (error) {
     if (!MemoryError.isInstance(error) || error.retryable) {
       throw error;
     }
-    return { outcome: "failed", sealed: false, reason: shortReason(error) };
+    return { outcome: "failed", reason: shortReason(error) };
   }
 }
 
 interface ToStore {
   readonly sessionId: string;
   readonly messages: Parameters<typeof storeConversation>[2];
-  /** True where what is written is encrypted. */
-  readonly seals: boolean;
 }
 
 function shortReason(error: MemoryError): string {
-  if (ConfigurationError.isInstance(error) && error.option === "encryption") {
-    return `it was encrypted where it was exported: give a key in ${keysVariable}, or --plain.`;
-  }
   const sentence = reasonOf(error)
     .replace(/, at line \d+;/, ";")
     .replace(/^Line \d+ of the export cannot be imported: /, "");
@@ -222,12 +192,11 @@ async function report(screen: Screen, file: string, { line, reason, ...outcome }
 
 async function summarize(
   screen: Screen,
-  { imported, threads, items, messages, sealed, unchanged, expired, failed, partial }: Tally,
+  { imported, threads, items, messages, unchanged, expired, failed, partial }: Tally,
   { isStopped, isInterrupted }: { readonly isStopped: boolean; readonly isInterrupted: boolean },
 ): Promise<void> {
   await screen.line(
     `${counted(imported, "session")} imported with ${counted(messages, "message")}, ` +
-      `${whole(sealed)} of them encrypted, ` +
       `${whole(unchanged)} there already.`,
   );
   if (threads + items > 0) {

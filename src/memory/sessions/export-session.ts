@@ -140,11 +140,11 @@ async function whatIsLeft(source: Source, state: WholeState): Promise<WholeState
 
 function* stateLines(sessionId: string, state: WholeState): Generator<string> {
   const { owner, createdAt, updatedAt, expiresAt, base, start, rounds, tokens, counter, usage } = state;
-  const { damaged, reduced, label, hasLabel, next, isSealed } = state;
+  const { damaged, reduced, label, hasLabel, next } = state;
   yield JSON.stringify({
     ...{ type: "session", sessionId, owner, ...(hasLabel && namesIn(label)), createdAt, updatedAt, expiresAt },
     ...{ messages: next - base, base, start, rounds, tokens, counter, usage },
-    ...{ reductions: reduced, ...(isSealed && { sealed: true }), ...(damaged && { damaged }) },
+    ...{ reductions: reduced, ...(damaged && { damaged }) },
   });
   for (const line of headLines(state.head)) {
     yield JSON.stringify({ type: "head", sessionId, ...line });

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { ConfigurationError, type MemoryError } from "../../base/errors.js";
 import { lazy, listener, parseOptions, positiveInteger } from "../../base/options.js";
-import { sealedParts } from "../../store/sealed/loaded-store.js";
 import { importSessions } from "./import-sessions.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 
@@ -29,8 +28,6 @@ export interface SessionImportSummary {
   readonly unchanged: number;
   /** Skipped sessions, threads and items whose expiry has passed. */
   readonly expired: number;
-  /** Imported sessions, threads and items that are encrypted. */
-  readonly sealed: number;
   /** Sessions, threads and items passed to `onProblem`. */
   readonly failed: number;
 }
@@ -52,11 +49,6 @@ export interface SessionImportSummary {
 export interface SessionImportOptions {
   /** Time to live of the sessions in seconds, instead of the exported expiries. @default as exported */
   readonly sessionTTL?: number;
-  /**
-   * Sessions to encrypt: all (`seal`), none (`plain`), or those that were encrypted when exported (`keep`; refused
-   * without a key). @default `seal` with the memory's option `encryption`, else `keep`
-   */
-  readonly encryption?: "keep" | "seal" | "plain";
   /** Receives each session that cannot be imported; the others are imported. @default the import throws */
   readonly onProblem?: (problem: SessionImportProblem) => void;
   /** Called after each session. */
@@ -66,16 +58,10 @@ export interface SessionImportOptions {
 const schema = lazy(() =>
   z.strictObject({
     sessionTTL: z.optional(positiveInteger()),
-    encryption: z.optional(z.enum(["keep", "seal", "plain"], 'must be "keep", "seal" or "plain"')),
     onProblem: z.optional(listener<SessionImportProblem>()),
     onProgress: z.optional(listener<SessionImportSummary>()),
   }),
 );
-
-/** `seal` for a memory that encrypts, else `keep`. */
-async function defaultEncryption(store: SessionStore): Promise<"keep" | "seal"> {
-  return (await sealedParts(store)?.keys.ring.current("")) === undefined ? "keep" : "seal";
-}
 
 /** Imports the sessions of an export; see `memory.sessions.import`. */
 export async function importLines(
@@ -83,29 +69,21 @@ export async function importLines(
   lines: AsyncIterable<string> | Iterable<string>,
   options: SessionImportOptions,
 ): Promise<SessionImportSummary> {
-  const { sessionTTL, encryption, onProblem, onProgress } = parseOptions("sessions.import", schema(), options);
+  const { sessionTTL, onProblem, onProgress } = parseOptions("sessions.import", schema(), options);
   if (typeof lines !== "object" || lines === null || !(Symbol.asyncIterator in lines || Symbol.iterator in lines)) {
     throw new ConfigurationError(
       "lines",
       "sessions.import: the lines must be an array or another iterable of strings.",
     );
   }
-  const done = { sessions: 0, threads: 0, items: 0, messages: 0, unchanged: 0, expired: 0, sealed: 0, failed: 0 };
-  const setting = {
-    ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1_000,
-    encryption: encryption ?? (await defaultEncryption(store)),
-  };
-  for await (const { outcome, kind, messages, sealed, sessionId, line, error } of importSessions(
-    store,
-    lines,
-    setting,
-  )) {
+  const done = { sessions: 0, threads: 0, items: 0, messages: 0, unchanged: 0, expired: 0, failed: 0 };
+  const imports = importSessions(store, lines, sessionTTL === undefined ? undefined : sessionTTL * 1_000);
+  for await (const { outcome, kind, messages, sessionId, line, error } of imports) {
     if (error !== undefined && onProblem === undefined) {
       throw error;
     }
     const imported = kind === undefined ? "sessions" : (`${kind}s` as const);
     done[outcome === "imported" ? imported : outcome === "partial" ? "failed" : outcome] += 1;
-    done.sealed += sealed ? 1 : 0;
     done.messages += outcome === "imported" ? messages : 0;
     if (error !== undefined) {
       onProblem?.({ line, sessionId, error });

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { identifyRecord } from "../../store/codec/message-ids.js";
-import { ConfigurationError, ConflictError, EncryptionError, MemoryError } from "../../base/errors.js";
+import { ConflictError, EncryptionError, MemoryError } from "../../base/errors.js";
 import { sessionLabel, transferLost } from "../../store/contract/refusals.js";
 import type { CopiedRecord, CopiedTurn, CopyPage } from "../../store/contract/copies.js";
 import { exportSession } from "./export-session.js";
-import { sealedParts } from "../../store/sealed/loaded-store.js";
 import { importItemLine } from "./item-lines.js";
 import { besideOf, importThread } from "./thread-lines.js";
 import { BrokenOff, LineReader } from "./line-reader.js";
@@ -25,8 +24,6 @@ export interface SessionImport {
    * marked as incomplete.
    */
   readonly outcome: "imported" | "unchanged" | "expired" | "failed" | "partial";
-  /** True for an imported session that is encrypted. */
-  readonly sealed: boolean;
   readonly messages: number;
   /** Number of the session's last or invalid line, from 1. */
   readonly line: number;
@@ -34,16 +31,9 @@ export interface SessionImport {
   readonly error?: MemoryError;
 }
 
-/** Settings of an import. */
-export interface ImportSetting {
-  /** Time to live in milliseconds; undefined for the exported expiry. */
-  readonly ttlMs: number | undefined;
-  /** `keep`: encrypts sessions that were encrypted when exported; `seal`: all; `plain`: none. */
-  readonly encryption: "keep" | "seal" | "plain";
-}
-
 /**
  * Imports sessions one by one and yields each outcome. A session becomes visible, atomically, after its last line.
+ * `ttlMs` is their time to live in milliseconds; undefined for the exported expiry.
  *
  * @throws errors that concern the whole import, such as a StoreError `unavailable`; a session's own error is an
  *   outcome.
@@ -51,7 +41,7 @@ export interface ImportSetting {
 export async function* importSessions(
   store: SessionStore,
   lines: AsyncIterable<string> | Iterable<string>,
-  setting: ImportSetting,
+  ttlMs: number | undefined,
 ): AsyncGenerator<SessionImport> {
   const reader = new LineReader(lines);
   for (;;) {
@@ -63,7 +53,7 @@ export async function* importSessions(
       if (first === undefined) {
         return;
       }
-      const done = await importPiece({ store, reader, setting }, first);
+      const done = await importPiece({ store, reader, ttlMs }, first);
       yield { ...nameIn(first), ...done, line: reader.number };
     } catch (error) {
       if (!MemoryError.isInstance(error) || (error.retryable && !ConflictError.isInstance(error))) {
@@ -71,7 +61,7 @@ export async function* importSessions(
       }
       const line = reader.number;
       const outcome = error instanceof BrokenOff ? "partial" : "failed";
-      yield { ...nameIn(first), outcome, messages: 0, sealed: false, line, error };
+      yield { ...nameIn(first), outcome, messages: 0, line, error };
       // After the yield: a caller that stops at the first failure need not read the rest of the session.
       await reader.skipSession(from === 0 ? line : from);
     }
@@ -88,17 +78,12 @@ function nameIn(first: ExportLine | undefined): Pick<SessionImport, "sessionId" 
 }
 
 /** Imports a session from its first line on, or the line of a thread or an item. */
-async function importPiece(
-  work: Import,
-  line: ExportLine,
-): Promise<Pick<SessionImport, "outcome" | "messages" | "sealed">> {
-  const { store, setting } = work;
+async function importPiece(work: Import, line: ExportLine): Promise<Pick<SessionImport, "outcome" | "messages">> {
+  const { store, ttlMs } = work;
   const { wire, ring } = besideOf(store);
   if ((line.type === "thread" || line.type === "item") && wire !== undefined) {
-    const ringFor = async (sessionId: string, wasSealed: boolean) =>
-      (await isToSeal(store, { sessionId, wasSealed }, setting)) ? ring : undefined;
     const importLine = line.type === "thread" ? importThread : importItemLine;
-    return { ...(await importLine(line, { wire, ttlMs: setting.ttlMs, ringFor })), messages: 0 };
+    return { outcome: await importLine(line, { wire, ttlMs, ring }), messages: 0 };
   }
   if (line.type !== "session") {
     throw badLine(line.number, 'a session begins with a line of the type "session"');
@@ -109,32 +94,31 @@ async function importPiece(
 interface Import {
   readonly store: SessionStore;
   readonly reader: LineReader;
-  readonly setting: ImportSetting;
+  readonly ttlMs: number | undefined;
 }
 
 async function importSession(
-  { store, reader, setting }: Import,
+  { store, reader, ttlMs }: Import,
   started: StateLines,
   first: ExportLine,
-): Promise<Pick<SessionImport, "outcome" | "messages" | "sealed">> {
+): Promise<Pick<SessionImport, "outcome" | "messages">> {
   const { sessionId } = started;
   if ((await store.copies.read({ id: sessionId })) !== undefined) {
-    return { outcome: "unchanged", messages: await compareSession({ store, reader }, sessionId, first), sealed: false };
+    return { outcome: "unchanged", messages: await compareSession({ store, reader }, sessionId, first) };
   }
-  const target = await targetFor(store, started, setting);
   let line = await reader.required();
   while (started.add(line)) {
     line = await reader.required();
   }
   const now = Date.now();
   const exported = started.state(first.number);
-  const state = setting.ttlMs === undefined ? exported : { ...exported, expiresAt: now + setting.ttlMs };
+  const state = ttlMs === undefined ? exported : { ...exported, expiresAt: now + ttlMs };
   if (state.expiresAt !== undefined && state.expiresAt <= now) {
     await reader.skipSession(first.number);
-    return { outcome: "expired", messages: 0, sealed: false };
+    return { outcome: "expired", messages: 0 };
   }
   const records = new RecordLines(reader, state.base, store.limits?.maxMessageBytes ?? Infinity);
-  const created = await target.create(
+  const created = await store.copies.create(
     { id: sessionId, ...(state.owner !== undefined && { owner: state.owner }) },
     {
       base: state.base,
@@ -146,30 +130,7 @@ async function importSession(
   if (created === undefined) {
     throw transferLost(sessionId);
   }
-  return { outcome: "imported", messages: records.count, sealed: target.seals };
-}
-
-/** Store that creates the session: sealed with the current key, or plain. */
-async function targetFor(store: SessionStore, started: StateLines, setting: ImportSetting) {
-  const seals = await isToSeal(store, started, setting);
-  const { copies } = seals ? store : (sealedParts(store)?.store ?? store);
-  return { seals, create: copies!.create.bind(copies) };
-}
-
-/** True for a session or thread that is to be encrypted. @throws ConfigurationError where that needs a key. */
-async function isToSeal(
-  store: SessionStore,
-  { sessionId, wasSealed }: Pick<StateLines, "sessionId" | "wasSealed">,
-  { encryption }: ImportSetting,
-): Promise<boolean> {
-  const seals = encryption === "seal" || (encryption === "keep" && wasSealed);
-  if (seals && (await sealedParts(store)?.keys.ring.current(sessionId)) === undefined) {
-    throw new ConfigurationError(
-      "encryption",
-      `Without a current key ${sessionLabel(sessionId)} cannot be encrypted as it was; nothing was imported of it.`,
-    );
-  }
-  return seals;
+  return { outcome: "imported", messages: records.count };
 }
 
 /** Reader of a session's records, up to its end line. */
@@ -270,7 +231,7 @@ async function compareSession(
 }
 
 /** Fields that are not compared; the times of a damaged session may be lost, and are then those of its import. */
-const kept = ["expiresAt", "tokens", "counter", "damaged", "sealed"];
+const kept = ["expiresAt", "tokens", "counter", "damaged"];
 const ignored = { none: new Set<string>(), kept: new Set(kept), lost: new Set([...kept, "createdAt", "updatedAt"]) };
 
 function compared({ type, fields }: ExportLine, names: ReadonlySet<string>): object {

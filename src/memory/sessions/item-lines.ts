@@ -1,6 +1,5 @@
 import { isLabel, nameOf, partsOf } from "../../store/redis/item-names.js";
 import { itemValue, parseRecord, recordOf, type StoredItem } from "../../store/redis/item-records.js";
-import { isSealedText } from "../../store/redis/thread-records.js";
 import { clearItems, importItem, readItems, type StoredItemRecord } from "../../store/redis/stored-items.js";
 import type { KeyRing } from "../../store/sealed/keys/key-ring.js";
 import { SealedTexts } from "../../store/sealed/sealed-texts.js";
@@ -69,7 +68,7 @@ async function itemLine(stored: StoredItemRecord, ring: KeyRing | undefined): Pr
   const value = itemValue(name, await openedText({ name, text }, new SealedTexts(ring, "item"), stored.keys));
   return JSON.stringify({
     ...{ type: "item", ...partsOf(name), createdAt: created, updatedAt: updated, expiresAt, ttlAtReads },
-    ...{ sealed: isSealedText(text) || undefined, value },
+    value,
   });
 }
 
@@ -83,8 +82,8 @@ async function openedText({ name, text }: Pick<StoredItem, "name" | "text">, sea
  *
  * @throws RecordError `corrupt`; ConflictError `exists` if there is another item of this name; StoreError `damaged`.
  */
-export async function importItemLine(line: ExportLine, { wire, ttlMs, ringFor }: DataTarget): Promise<ImportedData> {
-  const { namespace, key, value, sealed: wasSealed = false, createdAt, updatedAt, ...expiry } = fieldsOf("item", line);
+export async function importItemLine(line: ExportLine, { wire, ttlMs, ring }: DataTarget): Promise<ImportedData> {
+  const { namespace, key, value, createdAt, updatedAt, ...expiry } = fieldsOf("item", line);
   if (namespace.length === 0 || !namespace.every(isLabel) || !key.isWellFormed() || key.includes("\0")) {
     throw badLine(line.number, "its namespace or key is none");
   }
@@ -94,9 +93,8 @@ export async function importItemLine(line: ExportLine, { wire, ttlMs, ringFor }:
   const now = Date.now();
   const expiresAt = ttlMs === undefined ? expiry.expiresAt : now + ttlMs;
   if (expiresAt !== undefined && expiresAt <= now) {
-    return { outcome: "expired", sealed: false };
+    return "expired";
   }
-  const ring = await ringFor("", wasSealed);
   const name = nameOf(namespace, key);
   const text = JSON.stringify(value);
   const sealed = new SealedTexts(ring, "item", wire);
@@ -111,8 +109,5 @@ export async function importItemLine(line: ExportLine, { wire, ttlMs, ringFor }:
       throw otherContent("There is an item of this namespace and key with other content", "");
     }
   }
-  return {
-    outcome: stored === undefined ? "imported" : "unchanged",
-    sealed: stored === undefined && ring !== undefined,
-  };
+  return stored === undefined ? "imported" : "unchanged";
 }

@@ -73,7 +73,7 @@ const schemas = {
     z.object({
       ...{ sessionId: text(), owner: z.optional(text()), title: z.optional(text()), metadata: z.optional(z.unknown()) },
       ...{ createdAt: z.optional(time()), updatedAt: z.optional(time()), expiresAt: z.optional(time()) },
-      ...{ sealed: z.optional(z.boolean()), damaged: z.optional(z.boolean()) },
+      damaged: z.optional(z.boolean()),
       ...{ base: position(), start: position(), rounds: position(), reductions: position() },
       ...{ tokens: z.optional(amount()), counter: z.optional(text()) },
       usage: z.optional(
@@ -92,13 +92,13 @@ const schemas = {
   record: lazy(() => z.object({ position: position(), record: z.unknown(), turn: z.optional(mark()) })),
   thread: lazy(() =>
     z.object({
-      ...{ threadId: text(), expiresAt: z.optional(time()), sealed: z.optional(z.boolean()) },
+      ...{ threadId: text(), expiresAt: z.optional(time()) },
       ...{ fields: z.record(z.string(), text()), items: z.array(text()), members: z.array(text()) },
     }),
   ),
   item: lazy(() =>
     z.object({
-      ...{ namespace: z.array(text()), key: text(), value: z.unknown(), sealed: z.optional(z.boolean()) },
+      ...{ namespace: z.array(text()), key: text(), value: z.unknown() },
       ...{ createdAt: time(), updatedAt: time(), expiresAt: z.optional(time()), ttlAtReads: z.optional(time()) },
     }),
   ),
@@ -136,8 +136,6 @@ export function textOf(value: unknown): string | undefined {
 /** Collects the state of a session from the lines before its records. */
 export class StateLines {
   readonly sessionId: string;
-  /** True if the session was encrypted when exported. */
-  readonly wasSealed: boolean;
   readonly #state: Omit<KeptState, "head" | "headCount" | "side" | "reductions">;
   readonly #head: string[] = [];
   readonly #side = new Map<string, string>();
@@ -146,10 +144,9 @@ export class StateLines {
 
   /** @throws RecordError `corrupt`. */
   constructor(line: ExportLine) {
-    const { sessionId, title, metadata, reductions: reduced, owner, sealed, ...state } = fieldsOf("session", line);
+    const { sessionId, title, metadata, reductions: reduced, owner, ...state } = fieldsOf("session", line);
     const { damaged: _, ...rest } = state;
     this.sessionId = sessionId;
-    this.wasSealed = sealed === true;
     const names = { ...(title !== undefined && { title }), ...(metadata !== undefined && { metadata }) };
     const identity = orBadLine(line.number, () => {
       if (owner !== undefined) {

@@ -52,14 +52,12 @@ async function threadLine(threadId: string, thread: StoredThread, ring: KeyRing 
     throw damagedThread("export", threadId);
   }
   const sealed = new SealedTexts(ring, "thread");
-  let isSealed = false;
-  const { items, fields, members, left } = await withTexts(thread, async (text, kind, name) => {
-    isSealed ||= isSealedText(text);
-    return (await sealed.opener(threadId, [text], thread.keys ?? ""))(text, kind, name);
-  });
+  const { items, fields, members, left } = await withTexts(thread, async (text, kind, name) =>
+    (await sealed.opener(threadId, [text], thread.keys ?? ""))(text, kind, name),
+  );
   return JSON.stringify({
     ...{ type: "thread", threadId, expiresAt: left === undefined ? undefined : Date.now() + left },
-    ...{ sealed: isSealed || undefined, fields: Object.fromEntries(fields), items, members },
+    ...{ fields: Object.fromEntries(fields), items, members },
   });
 }
 
@@ -68,23 +66,20 @@ export interface DataTarget {
   readonly wire: RedisWire;
   /** Time to live in milliseconds; undefined for the exported expiry. */
   readonly ttlMs: number | undefined;
-  /** The keys that seal it, by the id of its thread, and whether it was sealed; undefined for plain text. */
-  readonly ringFor: (threadId: string, wasSealed: boolean) => Promise<KeyRing | undefined>;
+  /** The keys that seal it; undefined for plain text. */
+  readonly ring: KeyRing | undefined;
 }
 
 /** Outcome of the line of a thread or an item. */
-export interface ImportedData {
-  readonly outcome: "imported" | "unchanged" | "expired";
-  readonly sealed: boolean;
-}
+export type ImportedData = "imported" | "unchanged" | "expired";
 
 /**
  * Imports the line of a thread.
  *
  * @throws RecordError `corrupt`; ConflictError `exists` if there is another thread of this id; StoreError `erased`.
  */
-export async function importThread(line: ExportLine, { wire, ttlMs, ringFor }: DataTarget): Promise<ImportedData> {
-  const { threadId, expiresAt, sealed = false, ...found } = fieldsOf("thread", line);
+export async function importThread(line: ExportLine, { wire, ttlMs, ring }: DataTarget): Promise<ImportedData> {
+  const { threadId, expiresAt, ...found } = fieldsOf("thread", line);
   const plain: WholeThread = { ...found, fields: Object.entries(found.fields) };
   orBadLine(line.number, () => checkSessionId(threadId));
   if (!isWhole(plain) || found.fields["token"] === undefined || found.fields["erased"] !== undefined) {
@@ -92,9 +87,8 @@ export async function importThread(line: ExportLine, { wire, ttlMs, ringFor }: D
   }
   const ttl = ttlMs ?? (expiresAt === undefined ? undefined : expiresAt - Date.now());
   if (ttl !== undefined && ttl <= 0) {
-    return { outcome: "expired", sealed: false };
+    return "expired";
   }
-  const ring = await ringFor(threadId, sealed);
   const { key, seal } = await new SealedTexts(ring, "thread").sealer(threadId);
   const thread = await withTexts(plain, async (text, kind, name) => {
     if (isSealedText(text)) {
@@ -109,5 +103,5 @@ export async function importThread(line: ExportLine, { wire, ttlMs, ringFor }: D
   if (word === "EXISTS") {
     throw otherContent(`There is a ${threadLabel(threadId)} with other content`, threadId);
   }
-  return { outcome: word === "OK" ? "imported" : "unchanged", sealed: ring !== undefined };
+  return word === "OK" ? "imported" : "unchanged";
 }

@@ -22,7 +22,7 @@ export const importedReaders: Readonly<Record<string, Reader>> = {
   },
   "session-export": async (text) => {
     const store = new InMemorySessionStore();
-    const imported = importSessions(store, text.split("\n"), { ttlMs: undefined, encryption: "keep" });
+    const imported = importSessions(store, text.split("\n"), undefined);
     for await (const { sessionId, outcome } of imported) {
       for await (const line of outcome === "imported" ? exportSession(store, { id: sessionId }) : []) {
         parseLine(1, line);
