@@ -121,7 +121,7 @@ export function withShorterContent(message: ToolMessage, content: MessageContent
 }
 
 /** The shorter copy of a message; it does not count as removed. */
-export function asShortened<M extends BaseMessage>(copy: M, message: BaseMessage): M {
+function asShortened<M extends BaseMessage>(copy: M, message: BaseMessage): M {
   if (copy !== message) {
     originals.set(copy, originalOf(message));
   }
