@@ -42,6 +42,7 @@ const json = fc.jsonValue({ maxDepth: 3 });
 const metadata = fc.constantFrom(
   { langgraph_node: "model", langgraph_step: 1, tags: ["a"], checkpoint_ns: "model:1234567890" },
   { langgraph_node: "tools", langgraph_step: 2, tags: [], checkpoint_ns: "tools:1234567890" },
+  { $lcmem: ["=", 9], tags: { $lcmem: ["ai", null] }, checkpoint_ns: "tools:1234567890" },
 );
 const chunk = fc.oneof(
   text,
@@ -51,7 +52,9 @@ const chunk = fc.oneof(
   fc.tuple(fc.constant("messages"), fc.tuple(message, metadata)),
   fc.record({ messages: fc.array(message, { maxLength: 4 }) }),
   fc.record({ event: text, data: fc.record({ chunk: message, input: fc.array(message, { maxLength: 2 }) }) }),
-  fc.record({ $lcrun: json, $lcmem: json, date: fc.date({ noInvalidDate: true }), big: fc.bigInt() }),
+  fc.record({ $lcmem: json }),
+  fc.array(message, { maxLength: 2 }).map((messages) => new Map([["messages", new Set(messages)]])),
+  fc.record({ $lcmem: json, date: fc.date({ noInvalidDate: true }), big: fc.bigInt() }),
 );
 
 describe("chunks as text", () => {

@@ -46,7 +46,7 @@ describe("What cannot be read of runs in Redis", () => {
   });
 
   it("is refused by a typed error, which quotes nothing: chunks", () => {
-    for (const text of ["secret", "{}", '[{"$lcrun":["=",7]}]', '[{"$lcrun":null}]', '[{"$lcmem":["Date"]}]']) {
+    for (const text of ["secret", "{}", '[{"$lcmem":["=",7]}]', '[{"$lcmem":null}]', '[{"$lcmem":["Date"]}]']) {
       expect(() => new ChunkReader().chunks(text)).toThrow(expect.objectContaining(corrupt));
     }
     expect(() => new ChunkReader().chunks("secret")).not.toThrow(/secret/);

@@ -16,23 +16,19 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import { RecordError } from "../base/errors.js";
-import { isPropertyBag, startWalk, tagKey, tagValue } from "../store/codec/tagged-values.js";
+import { isPropertyBag, startWalk, tagged, tagKey, tagValue, type Walk } from "../store/codec/tagged-values.js";
 import { untagValue } from "../store/codec/untagged-values.js";
 import { isRecord } from "../conversation/messages/values.js";
 
 /**
- * Chunks of a run as JSON. Values that JSON cannot hold have the tags of `tagged-values.ts`; the rest of what is not
- * plain is `{"$lcrun":[kind, …]}`:
+ * Chunks of a run as JSON. Values that JSON cannot hold have the tags of `tagged-values.ts`, and these kinds besides:
  *
  * | kind | behind it |
  * | --- | --- |
  * | `ai`, `ai+` (a chunk), `human`, … | the fields of a message that are not empty |
  * | `+` | a value that later chunks of the run may repeat: whole messages, and the metadata of the mode `messages` |
  * | `=` | the number of such a value, from 0 |
- * | `Object` | the properties of an object that has a key `$lcrun` or `$lcmem` of its own |
  */
-const markKey = "$lcrun";
-
 type Fields = Record<string, unknown>;
 type MessageClass = new (fields: never) => BaseMessage;
 
@@ -59,8 +55,6 @@ const fieldNames = [
   ...["additional_kwargs", "response_metadata", "usage_metadata", ...lists],
 ];
 
-const maxDepth = 500;
-const maxValues = 1_000_000;
 /** Characters from which on a value is worth a reference. */
 const shortestKept = 40;
 
@@ -68,8 +62,6 @@ const shortestKept = 40;
 export class ChunkWriter {
   /** The numbers of values that were written with `+`, by their text. */
   readonly #kept = new Map<string, number>();
-  /** Values of the current chunk so far. */
-  #values = 0;
 
   /**
    * The text of the next chunk.
@@ -77,45 +69,25 @@ export class ChunkWriter {
    * @throws RecordError `unsupported_message` for functions, symbols, circular references and the like.
    */
   text(chunk: unknown): string {
-    this.#values = 0;
-    return JSON.stringify(this.#lowered(chunk, 0));
-  }
-
-  #lowered(value: unknown, depth: number): unknown {
-    if ((this.#values += 1) > maxValues || depth > maxDepth) {
-      throw unwritable(depth > maxDepth ? `is nested deeper than ${maxDepth} levels` : "has too many values");
+    const walk: Walk = startWalk((value) => this.#own(value, walk));
+    try {
+      return JSON.stringify(tagValue(chunk, walk));
+    } catch (error) {
+      throw RecordError.isInstance(error) ? error : unwritable(walk.problem?.reason ?? "cannot be read", error);
     }
-    if (Array.isArray(value)) {
-      return this.#list(value as unknown[], depth);
-    }
-    if (isBaseMessage(value)) {
-      return this.#message(value, depth);
-    }
-    if (isPropertyBag(value)) {
-      return this.#object(value, depth);
-    }
-    const own = ownForm(value);
-    return own === undefined ? tagged(value) : this.#lowered(own, depth + 1);
   }
 
   /** A pair of a message and an object is what the mode `messages` yields: the object is the metadata of a node. */
-  #list(list: readonly unknown[], depth: number): unknown[] {
-    const isPair = list.length === 2 && isBaseMessage(list[0]) && isPropertyBag(list[1]);
-    return list.map((each, index) => {
-      const lowered = this.#lowered(each, depth + 1);
-      return isPair && index === 1 ? this.#keep(lowered) : lowered;
-    });
+  #own(value: object, walk: Walk): unknown {
+    if (!Array.isArray(value)) {
+      return isBaseMessage(value) ? this.#message(value, walk) : undefined;
+    }
+    const [message, metadata] = value as unknown[];
+    const isPair = value.length === 2 && isBaseMessage(message) && isPropertyBag(metadata);
+    return isPair ? [tagValue(message, walk), this.#keep(tagValue(metadata, walk))] : undefined;
   }
 
-  #object(object: Fields, depth: number): unknown {
-    const entries = Object.keys(object)
-      .filter((key) => object[key] !== undefined)
-      .map((key) => [key, this.#lowered(object[key], depth + 1)] as const);
-    const lowered = Object.fromEntries(entries);
-    return Object.hasOwn(object, markKey) || Object.hasOwn(object, tagKey) ? mark("Object", lowered) : lowered;
-  }
-
-  #message(message: BaseMessage, depth: number): unknown {
+  #message(message: BaseMessage, walk: Walk): unknown {
     const isChunk = (message.constructor as { lc_name?: () => string }).lc_name?.().endsWith("Chunk") === true;
     const kind = `${message.getType()}${isChunk ? "+" : ""}`;
     if (!classes.has(kind)) {
@@ -123,8 +95,8 @@ export class ChunkWriter {
     }
     const fields = message as unknown as Fields;
     const filled = fieldNames.filter((name) => !isEmpty(name, fields[name]));
-    const lowered = Object.fromEntries(filled.map((name) => [name, this.#lowered(fields[name], depth + 1)]));
-    const marked = mark(kind, lowered);
+    const lowered = Object.fromEntries(filled.map((name) => [name, tagValue(fields[name], walk)]));
+    const marked = tagged(kind, lowered);
     return isChunk ? marked : this.#keep(marked);
   }
 
@@ -135,10 +107,10 @@ export class ChunkWriter {
     }
     const known = this.#kept.get(text);
     if (known !== undefined) {
-      return mark("=", known);
+      return tagged("=", known);
     }
     this.#kept.set(text, this.#kept.size);
-    return mark("+", lowered);
+    return tagged("+", lowered);
   }
 }
 
@@ -161,7 +133,7 @@ export class ChunkReader {
 
   /** A chunk that was taken, in objects that nobody else has. @throws RecordError `corrupt` */
   value(chunk: unknown): unknown {
-    return readable(() => this.#raised(chunk));
+    return readable(() => this.#untagged(structuredClone(chunk)));
   }
 
   /** The chunks of a batch's text. @throws RecordError `corrupt` */
@@ -173,14 +145,12 @@ export class ChunkReader {
   #note(value: unknown): void {
     if (Array.isArray(value)) {
       value.forEach((each) => this.#note(each));
-    } else if (isRecord(value) && !Object.hasOwn(value, tagKey)) {
-      const [kind, content] = Object.hasOwn(value, markKey) ? (value[markKey] as [string, unknown]) : [];
-      if (kind === undefined) {
-        Object.values(value).forEach((each) => this.#note(each));
-      } else if (kind === "=") {
+    } else if (isRecord(value)) {
+      const [kind, content] = Object.hasOwn(value, tagKey) ? (value[tagKey] as unknown[]) : [undefined, value];
+      if (kind === "=") {
         this.#known(content);
       } else {
-        this.#note(content);
+        this.#note(kind === undefined || kind === "Object" ? Object.values(content as object) : content);
         this.#kept.push(...(kind === "+" ? [content] : []));
       }
     }
@@ -193,29 +163,13 @@ export class ChunkReader {
     return this.#kept[index];
   }
 
-  #raised(value: unknown): unknown {
-    if (Array.isArray(value)) {
-      return value.map((each) => this.#raised(each));
-    }
-    if (!isRecord(value)) {
-      return value;
-    }
-    if (Object.hasOwn(value, tagKey)) {
-      return untagValue(value);
-    }
-    return Object.hasOwn(value, markKey) ? this.#marked(value[markKey] as [string, unknown]) : this.#properties(value);
-  }
-
-  #properties(object: Fields): Fields {
-    return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, this.#raised(value)]));
-  }
-
-  #marked([kind, content]: readonly [string, unknown]): unknown {
-    if (kind === "=" || kind === "+") {
-      return this.#raised(kind === "=" ? this.#known(content) : content);
-    }
-    const fields = this.#properties(content as Fields);
-    return kind === "Object" ? fields : messageOf(kind, fields);
+  #untagged(value: unknown): unknown {
+    return untagValue(value, (kind, content) => {
+      if (kind === "=") {
+        return this.value(this.#known(content));
+      }
+      return kind === "+" ? this.#untagged(content) : messageOf(kind, this.#untagged(content) as Fields);
+    });
   }
 }
 
@@ -242,10 +196,6 @@ function messageOf(kind: string, fields: Fields): BaseMessage {
   return message;
 }
 
-function mark(kind: string, content: unknown): Fields {
-  return { [markKey]: [kind, content] };
-}
-
 /** True for the value that a field of a message has by default. */
 function isEmpty(name: string, value: unknown): boolean {
   if (name === "content" || lists.includes(name)) {
@@ -253,29 +203,6 @@ function isEmpty(name: string, value: unknown): boolean {
   }
   const isKwargs = name === "additional_kwargs" || name === "response_metadata";
   return value === undefined || (isKwargs && isPropertyBag(value) && Object.keys(value).length === 0);
-}
-
-/** The object that stands for one of a class, such as LangGraph's Command: it may hold messages. */
-function ownForm(value: unknown): object | undefined {
-  const { toJSON } = Object(value) as { readonly toJSON?: unknown };
-  if (typeof value !== "object" || typeof toJSON !== "function" || ArrayBuffer.isView(value)) {
-    return undefined;
-  }
-  try {
-    const own: unknown = toJSON.call(value);
-    return typeof own === "object" && own !== null ? own : undefined;
-  } catch (error) {
-    throw unwritable("cannot be read", error);
-  }
-}
-
-function tagged(value: unknown): unknown {
-  const walk = startWalk();
-  try {
-    return tagValue(value, walk);
-  } catch (error) {
-    throw unwritable(walk.problem?.reason ?? "cannot be read", error);
-  }
 }
 
 function unwritable(reason: string, cause?: unknown): RecordError {

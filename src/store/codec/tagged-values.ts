@@ -31,13 +31,15 @@ export interface Walk {
   /** True while the keys of every visited object are in ascending order. */
   sorted: boolean;
   size: number;
+  /** The form of objects and arrays that the caller writes itself; undefined for any other. */
+  readonly own: ((value: object) => unknown) | undefined;
   /** Reason and path of a failure; never the value itself. */
   problem: { readonly reason: string; readonly path: readonly (string | number)[] } | undefined;
 }
 
 /** Starts the traversal of one message. */
-export function startWalk(): Walk {
-  return { ancestors: [], path: [], sorted: true, size: 0, problem: undefined };
+export function startWalk(own?: Walk["own"]): Walk {
+  return { ancestors: [], path: [], sorted: true, size: 0, own, problem: undefined };
 }
 
 /**
@@ -88,13 +90,16 @@ function tagObject(value: object, walk: Walk): unknown {
     throw unsupported("refers back to an object that contains it", walk);
   }
   walk.ancestors.push(value);
-  const result = Array.isArray(value)
-    ? tagArray(value, walk)
-    : isPropertyBag(value)
-      ? tagProperties(value, walk)
-      : tagInstance(value, walk);
+  const result = walk.own?.(value) ?? tagContent(value, walk);
   walk.ancestors.pop();
   return result;
+}
+
+function tagContent(value: object, walk: Walk): unknown {
+  if (Array.isArray(value)) {
+    return tagArray(value, walk);
+  }
+  return isPropertyBag(value) ? tagProperties(value, walk) : tagInstance(value, walk);
 }
 
 function tagArray(array: readonly unknown[], walk: Walk): readonly unknown[] {
@@ -203,7 +208,8 @@ export function isPropertyBag(value: unknown): value is Record<string, unknown> 
   return prototype === Object.prototype || prototype === null;
 }
 
-function tagged(kind: string, payload?: unknown): object {
+/** A value of a kind that JSON cannot hold. */
+export function tagged(kind: string, payload?: unknown): object {
   return { [tagKey]: payload === undefined ? [kind] : [kind, payload] };
 }
 

@@ -1,31 +1,36 @@
 import { isRecord } from "../../conversation/messages/values.js";
 import { tagKey } from "./tagged-values.js";
 
+/** The value of a kind that is the caller's own; undefined for any other. */
+type OwnKinds = (kind: string, payload: unknown) => unknown;
+
 /**
  * Inverse of `tagValue`. Takes ownership of its input, a fresh result of `JSON.parse`.
  *
  * @throws Error for an unknown tag, an invalid payload, and too deep nesting.
  */
-export function untagValue(value: unknown): unknown {
+export function untagValue(value: unknown, own?: OwnKinds): unknown {
   if (typeof value !== "object" || value === null) {
     return value;
   }
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) {
-      value[index] = untagValue(value[index]);
+      value[index] = untagValue(value[index], own);
     }
     return value;
   }
-  return Object.hasOwn(value, tagKey) ? untag((value as Record<string, unknown>)[tagKey]) : untagProperties(value);
+  return Object.hasOwn(value, tagKey)
+    ? untag((value as Record<string, unknown>)[tagKey], own)
+    : untagProperties(value, own);
 }
 
-function untagProperties(object: object): object {
+function untagProperties(object: object, own?: OwnKinds): object {
   for (const key of Object.keys(object)) {
     const value = (object as Record<string, unknown>)[key];
     if (typeof value === "object" && value !== null) {
       // An assignment to `__proto__` would set the prototype.
       Object.defineProperty(object, key, {
-        value: untagValue(value),
+        value: untagValue(value, own),
         enumerable: true,
         configurable: true,
         writable: true,
@@ -35,13 +40,17 @@ function untagProperties(object: object): object {
   return object;
 }
 
-function untag(tag: unknown): unknown {
+function untag(tag: unknown, own?: OwnKinds): unknown {
   const [kind, payload] = Array.isArray(tag) ? (tag as unknown[]) : [];
-  const revive = typeof kind === "string" ? revivers.get(kind) : undefined;
-  if (revive === undefined) {
+  if (typeof kind !== "string") {
     throw new Error("unknown tag");
   }
-  return revive(payload);
+  const revive = revivers.get(kind);
+  const value = revive === undefined ? own?.(kind, payload) : revive(payload, own);
+  if (revive === undefined && value === undefined) {
+    throw new Error("unknown tag");
+  }
+  return value;
 }
 
 const typedArrays = [
@@ -58,15 +67,20 @@ const typedArrays = [
   BigUint64Array,
 ];
 
-const revivers: ReadonlyMap<string, (payload: unknown) => unknown> = new Map<string, (payload: unknown) => unknown>([
+type Reviver = (payload: unknown, own?: OwnKinds) => unknown;
+
+const revivers: ReadonlyMap<string, Reviver> = new Map<string, Reviver>([
   ["Date", (payload) => new Date(payload === null ? NaN : text(payload))],
   ["BigInt", reviveBigInt],
   ["Number", (payload) => Number(text(payload))],
   ["Undefined", () => undefined],
-  ["Map", (payload) => new Map(array(payload).map((entry) => array(untagValue(entry)) as [unknown, unknown]))],
-  ["Set", (payload) => new Set(array(payload).map(untagValue))],
+  [
+    "Map",
+    (payload, own) => new Map(array(payload).map((entry) => array(untagValue(entry, own)) as [unknown, unknown])),
+  ],
+  ["Set", (payload, own) => new Set(array(payload).map((element) => untagValue(element, own)))],
   ["Error", reviveError],
-  ["Object", (payload) => untagProperties(record(payload))],
+  ["Object", (payload, own) => untagProperties(record(payload), own)],
   ["Buffer", (payload) => Buffer.from(text(payload), "base64")],
   ["ArrayBuffer", bytes],
   ...typedArrays.map((view) => [view.name, (payload: unknown) => reviveTypedArray(view, payload)] as const),
@@ -88,8 +102,8 @@ function reviveBigInt(payload: unknown): bigint {
   return sign === "-" ? -BigInt(digits) : BigInt(digits);
 }
 
-function reviveError(payload: unknown): Error {
-  const fields = untagProperties(record(payload)) as { name?: unknown; message?: unknown };
+function reviveError(payload: unknown, own?: OwnKinds): Error {
+  const fields = untagProperties(record(payload), own) as { name?: unknown; message?: unknown };
   const error = new Error(
     text(fields.message),
     Object.hasOwn(fields, "cause") ? { cause: (fields as { cause?: unknown }).cause } : {},

@@ -84,9 +84,9 @@ const besideSeeds = {
   "run-facts": ['{"turnId":"t","instance":"p","owner":"ann","call":"c"}'],
   "run-end": ['{"state":"failed","error":"busy"}'],
   "run-chunks": [
-    '[[{"$lcrun":["ai+",{"content":"a","id":"m"}]},{"$lcrun":["+",{"langgraph_node":"agent"}]}]]\n' +
-      '[[{"$lcrun":["ai+",{"content":"b","tool_call_chunks":[{"args":"{","index":0}]}]},{"$lcrun":["=",0]}]]',
-    '[{"$lcrun":["Object",{"m":{"$lcrun":["human",{"content":"x"}]},"d":{"$lcmem":["Date",null]},"$lcrun":1}]}]',
+    '[[{"$lcmem":["ai+",{"content":"a","id":"m"}]},{"$lcmem":["+",{"langgraph_node":"agent"}]}]]\n' +
+      '[[{"$lcmem":["ai+",{"content":"b","tool_call_chunks":[{"args":"{","index":0}]}]},{"$lcmem":["=",0]}]]',
+    '[{"$lcmem":["Object",{"m":{"$lcmem":["human",{"content":"x"}]},"d":{"$lcmem":["Date",null]},"$lcmem":1}]}]',
   ],
   "long-term-item": ['1|2||{"a":1}', '1|2|60|{"a":[]}'],
   "tool-record": [
