@@ -8,9 +8,7 @@ import {
 } from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
-import {
-  type ChatHistorySummarizationReducerOptions,
-} from "../../src/entries/index.js";
+import { type ChatHistorySummarizationReducerOptions } from "../../src/entries/index.js";
 import { summaryMarkOf } from "../../src/conversation/messages/roles.js";
 import { SummaryError } from "../../src/base/errors.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
