@@ -54,180 +54,148 @@ describe("checkChatCompletionRequest accepts", () => {
 });
 
 describe("checkChatCompletionRequest refuses", () => {
-  it.each<[string, unknown, object]>([
-    [
-      "no messages",
-      [],
-      { message: expect.stringContaining("Invalid 'messages': empty array."), param: "messages", code: "empty_array" },
-    ],
+  it.each<[string, unknown, ...string[]]>([
+    ["no messages", [], "Invalid 'messages': empty array.", "messages", "empty_array"],
     [
       "messages that are no list",
       "hi",
-      { message: "Invalid type for 'messages': expected an array of objects, but got a string instead." },
+      "Invalid type for 'messages': expected an array of objects, but got a string instead.",
     ],
-    [
-      "an unknown role",
-      [{ role: "human", content: "q" }],
-      { message: expect.stringContaining("Invalid value: 'human'. Supported values are: 'system',") },
-    ],
-    ["a missing role", [{ content: "q" }], { message: "Missing required parameter: 'messages[0].role'." }],
+    ["an unknown role", [{ role: "human", content: "q" }], "Invalid value: 'human'. Supported values are: 'system',"],
+    ["a missing role", [{ content: "q" }], "Missing required parameter: 'messages[0].role'."],
     [
       "null content",
       [{ role: "user", content: null }],
-      { message: "Invalid value for 'content': expected a string, got null.", param: "messages.[0].content" },
+      "Invalid value for 'content': expected a string, got null.",
+      "messages.[0].content",
     ],
     [
       "an answer of nothing",
       [user, { role: "assistant" }],
-      { message: "Invalid value for 'content': expected a string, got null.", param: "messages.[1].content" },
+      "Invalid value for 'content': expected a string, got null.",
+      "messages.[1].content",
     ],
-    [
-      "an empty list as content",
-      [{ role: "user", content: [] }],
-      { message: expect.stringContaining("Invalid 'messages[0].content': empty array.") },
-    ],
+    ["an empty list as content", [{ role: "user", content: [] }], "Invalid 'messages[0].content': empty array."],
     [
       "content of another type",
       [{ role: "user", content: 1 }],
-      { message: expect.stringContaining("expected one of a string or array of objects, but got an integer") },
+      "expected one of a string or array of objects, but got an integer",
     ],
     [
       "a foreign content part",
       [user, { role: "assistant", content: [{ type: "tool_use" }] }],
-      { message: "Invalid value: 'tool_use'. Supported values are: 'text' and 'refusal'." },
+      "Invalid value: 'tool_use'. Supported values are: 'text' and 'refusal'.",
     ],
     [
       "a picture from a tool",
       [user, calling("a"), { ...result("a"), content: [{ type: "image_url", image_url: { url: "u" } }] }],
-      { param: "messages[2].content[0].type" },
+      "messages[2].content[0].type",
     ],
     [
       "a part without text",
       [{ role: "user", content: [{ type: "text" }] }],
-      { message: "Missing required parameter: 'messages[0].content[0].text'." },
+      "Missing required parameter: 'messages[0].content[0].text'.",
     ],
-    [
-      "a part whose text is null",
-      [{ role: "user", content: [{ type: "text", text: null }] }],
-      { code: "invalid_type" },
-    ],
+    ["a part whose text is null", [{ role: "user", content: [{ type: "text", text: null }] }], "invalid_type"],
     [
       "a part without a type",
       [{ role: "user", content: [{}] }],
-      { message: "Missing required parameter: 'messages[0].content[0].type'." },
+      "Missing required parameter: 'messages[0].content[0].type'.",
     ],
     [
       "a picture without address",
       [{ role: "user", content: [{ type: "image_url", image_url: {} }] }],
-      { param: "messages[0].content[0].image_url.url" },
+      "messages[0].content[0].image_url.url",
     ],
     [
       "an odd name",
       [{ ...user, name: "Zoë Q." }],
-      {
-        message: expect.stringContaining("the pattern '^[a-zA-Z0-9_-]+$'"),
-        param: "messages[0].name",
-        code: "invalid_value",
-      },
+      "the pattern '^[a-zA-Z0-9_-]+$'",
+      "messages[0].name",
+      "invalid_value",
     ],
-    ["an empty name", [{ ...user, name: "" }], { code: "empty_string" }],
-    ["a long name", [{ ...user, name: "n".repeat(65) }], { code: "string_above_max_length" }],
+    ["an empty name", [{ ...user, name: "" }], "empty_string"],
+    ["a long name", [{ ...user, name: "n".repeat(65) }], "string_above_max_length"],
     [
       "an empty list of calls",
       [user, { role: "assistant", content: "a", tool_calls: [] }],
-      { message: expect.stringContaining("Invalid 'messages[1].tool_calls': empty array.") },
+      "Invalid 'messages[1].tool_calls': empty array.",
     ],
     [
       "calls that are no list",
       [user, { role: "assistant", content: "a", tool_calls: {} }],
-      { code: "invalid_type", param: "messages[1].tool_calls" },
+      "invalid_type",
+      "messages[1].tool_calls",
     ],
     [
       "a call id of 41 characters",
       [user, calling("x".repeat(41))],
-      {
-        message: expect.stringContaining(
-          "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40",
-        ),
-        code: "string_above_max_length",
-      },
+      "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40",
+      "string_above_max_length",
     ],
     [
       "a call without id",
       [user, { role: "assistant", tool_calls: [call(undefined)] }],
-      { message: "Missing required parameter: 'messages[1].tool_calls[0].id'." },
+      "Missing required parameter: 'messages[1].tool_calls[0].id'.",
     ],
     [
       "a call of another kind",
       [user, { role: "assistant", tool_calls: [{ ...call("a"), type: "tool_call" }] }],
-      { param: "messages[1].tool_calls[0].type" },
+      "messages[1].tool_calls[0].type",
     ],
     [
       "a function without name",
       [user, { role: "assistant", tool_calls: [call("a", { name: "" })] }],
-      { message: expect.stringContaining("Invalid 'messages[1].tool_calls[0].function.name': empty string.") },
+      "Invalid 'messages[1].tool_calls[0].function.name': empty string.",
     ],
     [
       "an odd function name",
       [user, { role: "assistant", tool_calls: [call("a", { name: "look up" })] }],
-      { code: "invalid_value" },
+      "invalid_value",
     ],
     [
       "arguments that are an object",
       [user, { role: "assistant", tool_calls: [call("a", { arguments: {} })] }],
-      {
-        message:
-          "Invalid type for 'messages[1].tool_calls[0].function.arguments': expected a string, but got an " +
-          "object instead.",
-      },
+      "Invalid type for 'messages[1].tool_calls[0].function.arguments': expected a string, but got an object instead.",
     ],
     [
       "a result without a call",
       [user, result("a")],
-      {
-        message: expect.stringContaining("must be a response to a preceeding message with 'tool_calls'"),
-        param: "messages.[1].role",
-      },
+      "must be a response to a preceeding message with 'tool_calls'",
+      "messages.[1].role",
     ],
     [
       "a result behind an answer",
       [user, calling("a"), result("a"), { role: "assistant", content: "a" }, result("a")],
-      { param: "messages.[4].role" },
+      "messages.[4].role",
     ],
-    [
-      "a result of another call",
-      [user, calling("a"), result("a"), result("b")],
-      { param: "messages.[3].tool_call_id" },
-    ],
+    ["a result of another call", [user, calling("a"), result("a"), result("b")], "messages.[3].tool_call_id"],
     [
       "a result without id",
       [user, calling("a"), result(undefined)],
-      { message: "Missing required parameter: 'messages[2].tool_call_id'." },
+      "Missing required parameter: 'messages[2].tool_call_id'.",
     ],
     [
       "calls without results",
       [user, calling("a", "b"), user],
-      { message: expect.stringContaining("did not have response messages: a, b"), param: "messages.[2].role" },
+      "did not have response messages: a, b",
+      "messages.[2].role",
     ],
-    [
-      "calls with results in part",
-      [user, calling("a", "b"), result("b"), user],
-      { message: expect.stringContaining("did not have response messages: a") },
-    ],
-    ["a late result", [user, calling("a"), user, result("a")], { param: "messages.[2].role" }],
-    [
-      "an open call at the end",
-      [user, calling("a")],
-      { message: expect.stringContaining("did not have response messages: a"), param: "messages" },
-    ],
+    ["calls with results in part", [user, calling("a", "b"), result("b"), user], "did not have response messages: a"],
+    ["a late result", [user, calling("a"), user, result("a")], "messages.[2].role"],
+    ["an open call at the end", [user, calling("a")], "did not have response messages: a", "messages"],
     [
       "two calls with one id",
       [user, calling("a", "a"), result("a")],
-      { message: "Duplicate value for 'tool_call_id' of a in message[1]" },
+      "Duplicate value for 'tool_call_id' of a in message[1]",
     ],
-    ["a message that is no object", [7], { code: "invalid_type" }],
-  ])("%s", (_, messages, refusal) => {
-    expect(check(messages)).toMatchObject({ type: "invalid_request_error", ...refusal });
+    ["a message that is no object", [7], "invalid_type"],
+  ])("%s", (_, messages, ...says) => {
+    const { type, ...refusal } = check(messages)!;
+    expect(type).toBe("invalid_request_error");
+    for (const part of says) {
+      expect(Object.values(refusal)).toContainEqual(expect.stringContaining(part));
+    }
   });
 
   it.each<[string, unknown, string]>([
