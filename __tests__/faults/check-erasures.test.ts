@@ -1,23 +1,14 @@
-import { checkRun } from "../../tools/faults/checking/check-run.js";
-import type { FinalSession } from "../../tools/faults/checking/session-case.js";
+import type { FailoverWindow } from "../../tools/faults/checking/failover-windows.js";
 import type { Call } from "../../tools/faults/journal/read-journals.js";
-import { readRuns } from "../../tools/faults/journal/runs.js";
+import { append as appendOf, at, figures, final } from "./checked-runs.js";
 
-const at = (asked: number, more: Partial<Call>): Call => {
-  return { client: "0-0", session: "s", do: "append", asked, told: asked + 5, ok: true, answer: {}, ...more };
-};
 const append = (asked: number, turn: string, more: Partial<Call> = {}) =>
-  at(asked, { turn, count: 2, owner: "ann", ...more });
+  appendOf(asked, turn, { owner: "ann", ...more });
 /** From 20 to 25, guarded until 10,020. */
 const erase = (more: Partial<Call> = {}) => at(20, { do: "erase", owner: "ann", guardMs: 10, ...more });
 const refused = (asked: number, turn: string) => append(asked, turn, { ok: false, answer: { error: "erased" } });
-
-function found(calls: Call[], log = "", keys = 0, windows = [] as { from: number; to: number }[]): string[] {
-  const tokens = readRuns(log);
-  const view = { start: 0, head: [], covered: [], tokens, issues: [] };
-  const session: FinalSession = { id: "s", log: tokens, view, damaged: false, keys };
-  return checkRun({ calls, sessions: [session], windows }).findings.map(({ figure }) => figure);
-}
+const found = (calls: Call[], log = "", keys = 0, windows: FailoverWindow[] = []) =>
+  figures(calls, final(log, { keys }), windows);
 
 describe("The checker of erasures", () => {
   it("finds nothing where all that was written is gone and late writers are refused", () => {

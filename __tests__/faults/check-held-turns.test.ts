@@ -1,20 +1,9 @@
-import { checkRun } from "../../tools/faults/checking/check-run.js";
 import type { FailoverWindow } from "../../tools/faults/checking/failover-windows.js";
-import type { Call } from "../../tools/faults/journal/read-journals.js";
-import { readRuns } from "../../tools/faults/journal/runs.js";
+import { at, figures, final } from "./checked-runs.js";
 
-const held = (turn: string): Call => {
-  const told = { asked: 0, told: 90, ok: false, answer: {} };
-  return { client: "0-0", session: "s", do: "append", turn, count: 2, steps: true, held: true, ...told };
-};
-
-function found(log: string, windows: FailoverWindow[] = []): string[] {
-  const tokens = readRuns(log);
-  const view = { start: 0, head: [], covered: [], tokens, issues: [] };
-  const other: Call = { ...held("c"), held: false };
-  const sessions = [{ id: "s", log: tokens, view, damaged: false }];
-  return checkRun({ calls: [held("a"), held("b"), other], sessions, windows }).findings.map(({ figure }) => figure);
-}
+const steps = (turn: string, held: boolean) => at(0, { turn, count: 2, told: 90, ok: false, steps: true, held });
+const found = (log: string, windows: FailoverWindow[] = []) =>
+  figures([steps("a", true), steps("b", true), steps("c", false)], final(log), windows);
 
 describe("The checker of turns that hold their session", () => {
   it("finds nothing where they follow each other, or where a turn that did not hold it stands inside", () => {

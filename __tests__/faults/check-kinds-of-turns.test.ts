@@ -1,29 +1,13 @@
-import { checkRun } from "../../tools/faults/checking/check-run.js";
 import type { FailoverWindow } from "../../tools/faults/checking/failover-windows.js";
 import type { FinalSession } from "../../tools/faults/checking/session-case.js";
 import { coverageOf } from "../../tools/faults/journal/coverage.js";
 import type { Call } from "../../tools/faults/journal/read-journals.js";
 import { readRuns } from "../../tools/faults/journal/runs.js";
+import { amounts, append, at, final } from "./checked-runs.js";
 
-const at = (asked: number, more: Partial<Call>): Call => {
-  return { client: "0-0", session: "s", do: "append", asked, told: asked + 5, ok: true, answer: {}, ...more };
-};
-const append = (asked: number, turn: string, more: Partial<Call> = {}) => at(asked, { turn, count: 2, ...more });
-
-function found(
-  calls: Call[],
-  log: string,
-  { windows = [], ...more }: Partial<FinalSession> & { windows?: FailoverWindow[] } = {},
-): Record<string, number> {
-  const tokens = readRuns(log);
-  const view = { start: 0, head: [], covered: [], tokens, issues: [] };
-  const session: FinalSession = { id: "s", log: tokens, view, damaged: false, ...more };
-  const sums: Record<string, number> = {};
-  for (const { figure, amount } of checkRun({ calls, sessions: [session], windows }).findings) {
-    sums[figure] = (sums[figure] ?? 0) + amount;
-  }
-  return sums;
-}
+type More = Partial<FinalSession> & { readonly windows?: FailoverWindow[] };
+const found = (calls: Call[], log: string, { windows, ...more }: More = {}) =>
+  amounts(calls, final(log, more), windows);
 
 describe("Turns that are written step by step", () => {
   const step = (more: Partial<Call> = {}) => append(0, "a", { count: 4, steps: true, told: 50, ...more });

@@ -1,12 +1,9 @@
-import { checkRun } from "../../tools/faults/checking/check-run.js";
 import type { FinalSession } from "../../tools/faults/checking/session-case.js";
 import { coverageOf, coverageText } from "../../tools/faults/journal/coverage.js";
 import type { Call } from "../../tools/faults/journal/read-journals.js";
 import { readRuns } from "../../tools/faults/journal/runs.js";
+import { at, figures, final } from "./checked-runs.js";
 
-const at = (asked: number, more: Partial<Call>): Call => {
-  return { client: "0-0", session: "s", do: "append", asked, told: asked + 5, ok: true, answer: {}, ...more };
-};
 const append = (asked: number, turn: string, count: number) => at(asked, { turn, count });
 const slow = (asked: number, turn: string, count: number, told: number) =>
   at(asked, { turn, count, told, steps: true, door: "agent", client: "1-0" });
@@ -16,11 +13,7 @@ const view = (asked: number, runs: string, covered?: string) => {
 };
 
 /** What the checker says of a session that nobody reduces any more. */
-function found(calls: Call[], log: string, more: Partial<FinalSession> = {}): string[] {
-  const tokens = readRuns(log);
-  const final = { id: "s", log: tokens, view: { start: 0, head: [], covered: [], tokens, issues: [] }, damaged: false };
-  return checkRun({ calls, sessions: [{ ...final, ...more }], windows: [] }).findings.map(({ figure }) => figure);
-}
+const found = (calls: Call[], log: string, more?: Partial<FinalSession>) => figures(calls, final(log, more));
 
 describe("An answer that was stored behind a later turn", () => {
   // An agent's question `b` waited while `c` and `d` were stored; its view begins behind two messages of `a`.

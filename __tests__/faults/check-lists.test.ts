@@ -1,16 +1,12 @@
 import { checkLists } from "../../tools/faults/checking/check-lists.js";
+import type { FailoverWindow } from "../../tools/faults/checking/failover-windows.js";
 import type { Call } from "../../tools/faults/journal/read-journals.js";
+import { at, final } from "./checked-runs.js";
 
-const at = (asked: number, more: Partial<Call>): Call => {
-  return { client: "0-0", session: "s", do: "append", asked, told: asked + 5, ok: true, answer: {}, ...more };
+const found = (calls: Call[], listed: string[], windows: FailoverWindow[] = []) => {
+  const about = { sessions: [final("")], callsOf: () => calls, windows };
+  return checkLists([{ owner: "ann", sessions: listed }], about).map(({ figure }) => figure);
 };
-const view = { start: 0, head: [], covered: [], tokens: [], issues: [] };
-
-function found(calls: Call[], listed: string[], windows = [] as { from: number; to: number }[]): string[] {
-  const sessions = [{ id: "s", log: [], view, damaged: false }];
-  const lists = [{ owner: "ann", sessions: listed }];
-  return checkLists(lists, { sessions, callsOf: () => calls, windows }).map(({ figure }) => figure);
-}
 
 describe("The checker of lists", () => {
   const claim = at(0, { turn: "a", count: 2, owner: "ann" });

@@ -1,39 +1,20 @@
-import { checkRun, type Verdict } from "../../tools/faults/checking/check-run.js";
-import type { FailoverWindow } from "../../tools/faults/checking/failover-windows.js";
-import type { FinalSession } from "../../tools/faults/checking/session-case.js";
+import { checkRun } from "../../tools/faults/checking/check-run.js";
 import { coverageOf, coverageText } from "../../tools/faults/journal/coverage.js";
 import type { Call } from "../../tools/faults/journal/read-journals.js";
 import { readRuns } from "../../tools/faults/journal/runs.js";
+import { amounts, append, at, final } from "./checked-runs.js";
 
-const at = (asked: number, more: Partial<Call>): Call => {
-  return { client: "0-0", session: "s", do: "append", asked, told: asked + 5, ok: true, answer: {}, ...more };
-};
-const append = (asked: number, turn: string, more: Partial<Call> = {}) => at(asked, { turn, count: 2, ...more });
 const view = (asked: number, runs: string, more: Partial<Call> = {}) =>
   at(asked, { do: "view", answer: { runs, ...more.answer }, ...more });
-const final = (log: string, more: Partial<FinalSession> = {}): FinalSession => {
-  const tokens = readRuns(log);
-  const whole = { start: 0, head: [], covered: [], tokens, issues: [] };
-  return { id: "s", log: tokens, view: whole, damaged: false, ...more };
-};
-
-function found(calls: Call[], session: FinalSession, windows: FailoverWindow[] = []): Record<string, number> {
-  const { findings }: Verdict = checkRun({ calls, sessions: [session], windows });
-  const sums: Record<string, number> = {};
-  for (const { figure, amount } of findings) {
-    sums[figure] = (sums[figure] ?? 0) + amount;
-  }
-  return sums;
-}
 
 describe("The checker of replies", () => {
   it("counts calls that failed by a reply of another command, and no others", () => {
     const failed = (error: string) => [append(0, "a"), view(10, "", { ok: false, answer: { error } })];
     for (const error of ["script_failed", "TypeError: Cannot read properties of undefined"]) {
-      expect(found(failed(error), final("a:0-1"))).toEqual({ unknownReplies: 1 });
+      expect(amounts(failed(error), final("a:0-1"))).toEqual({ unknownReplies: 1 });
     }
     for (const error of ["timeout", "unavailable", "out_of_memory", "busy", "StoreError: Session s: no reply"]) {
-      expect(found(failed(error), final("a:0-1"))).toEqual({});
+      expect(amounts(failed(error), final("a:0-1"))).toEqual({});
     }
   });
 });
@@ -41,13 +22,13 @@ describe("The checker of replies", () => {
 describe("The checker of the log", () => {
   it("finds nothing where all that was acknowledged is there once, whole and in order", () => {
     const calls = [append(0, "a"), append(10, "b"), append(20, "c", { ok: false, told: Infinity })];
-    expect(found(calls, final("a:0-1 b:0-1"))).toEqual({});
-    expect(found(calls, final("a:0-1 b:0-1 c:0-1"))).toEqual({});
+    expect(amounts(calls, final("a:0-1 b:0-1"))).toEqual({});
+    expect(amounts(calls, final("a:0-1 b:0-1 c:0-1"))).toEqual({});
   });
 
   it("counts acknowledged messages that are missing, but not those with an unknown outcome", () => {
     const calls = [append(0, "a"), append(10, "b"), append(20, "c", { ok: false })];
-    expect(found(calls, final("a:0-1"))).toEqual({ lost: 2 });
+    expect(amounts(calls, final("a:0-1"))).toEqual({ lost: 2 });
   });
 
   it("lets a session that lost a key and was rebuilt begin inside of a turn, and its summaries stand for less", () => {
@@ -61,15 +42,15 @@ describe("The checker of the log", () => {
     const rest = { view, wasRebuilt: true };
     const windows = [{ from: -Infinity, to: Infinity }];
     const calls = [append(0, "a"), append(10, "b")];
-    expect(found(calls, final("b:1-1", rest), windows)).toEqual({ failoverLoss: 3 });
-    expect(found(calls, final("a:0-0 b:0-1", rest), windows)).toMatchObject({ torn: 1 });
-    expect(found(calls, final("b:1-1", { view }), windows)).toMatchObject({ torn: 1, wrongSummaries: 1 });
+    expect(amounts(calls, final("b:1-1", rest), windows)).toEqual({ failoverLoss: 3 });
+    expect(amounts(calls, final("a:0-0 b:0-1", rest), windows)).toMatchObject({ torn: 1 });
+    expect(amounts(calls, final("b:1-1", { view }), windows)).toMatchObject({ torn: 1, wrongSummaries: 1 });
   });
 
   it("counts sessions whose keys expire at different times", () => {
     const calls = [append(0, "a")];
-    expect(found(calls, final("a:0-1", { expiries: [70, 70, 70] }))).toEqual({});
-    expect(found(calls, final("a:0-1", { expiries: [70, -1, 70] }))).toEqual({ torn: 1 });
+    expect(amounts(calls, final("a:0-1", { expiries: [70, 70, 70] }))).toEqual({});
+    expect(amounts(calls, final("a:0-1", { expiries: [70, -1, 70] }))).toEqual({ torn: 1 });
   });
 
   it("counts a turn once that is acknowledged twice", () => {
@@ -78,92 +59,92 @@ describe("The checker of the log", () => {
   });
 
   it("counts messages that stand there twice", () => {
-    expect(found([append(0, "a")], final("a:0-1 a:0-1"))).toEqual({ doubled: 2 });
+    expect(amounts([append(0, "a")], final("a:0-1 a:0-1"))).toEqual({ doubled: 2 });
   });
 
   it("counts turns that are there in part, or that others stand in", () => {
-    expect(found([append(0, "a", { ok: false })], final("a:0-0"))).toEqual({ torn: 1 });
+    expect(amounts([append(0, "a", { ok: false })], final("a:0-0"))).toEqual({ torn: 1 });
     const both = [append(0, "a"), append(0, "b")];
-    expect(found(both, final("a:0-0 b:0-1 a:1-1"))).toEqual({ torn: 1 });
+    expect(amounts(both, final("a:0-0 b:0-1 a:1-1"))).toEqual({ torn: 1 });
   });
 
   it("counts a session whose keys contradict each other as torn", () => {
-    expect(found([append(0, "a")], final("a:0-1", { damaged: true }))).toEqual({ torn: 1 });
+    expect(amounts([append(0, "a")], final("a:0-1", { damaged: true }))).toEqual({ torn: 1 });
   });
 
   it("counts turns that stand before one that was acknowledged before they were asked for", () => {
     const calls = [append(0, "a"), append(10, "b")];
-    expect(found(calls, final("b:0-1 a:0-1"))).toEqual({ reordered: 1 });
+    expect(amounts(calls, final("b:0-1 a:0-1"))).toEqual({ reordered: 1 });
     const atOnce = [append(0, "a"), append(3, "b")];
-    expect(found(atOnce, final("b:0-1 a:0-1"))).toEqual({});
+    expect(amounts(atOnce, final("b:0-1 a:0-1"))).toEqual({});
   });
 
   it("counts the losses of a failover apart, with and without a replica's acknowledgement", () => {
     const windows = [{ from: 0, to: 100 }];
     const calls = [append(10, "a"), append(20, "b", { waits: true })];
-    expect(found(calls, final(""), windows)).toEqual({ failoverLoss: 2, failoverLossWithWait: 2 });
-    expect(found(calls, final("", { slot: 7 }), [{ from: 0, to: 100, slots: [[8, 9]] }])).toEqual({ lost: 4 });
-    expect(found([...calls, append(200, "c")], final(""), windows)).toMatchObject({ lost: 2 });
+    expect(amounts(calls, final(""), windows)).toEqual({ failoverLoss: 2, failoverLossWithWait: 2 });
+    expect(amounts(calls, final("", { slot: 7 }), [{ from: 0, to: 100, slots: [[8, 9]] }])).toEqual({ lost: 4 });
+    expect(amounts([...calls, append(200, "c")], final(""), windows)).toMatchObject({ lost: 2 });
   });
 });
 
 describe("Rewinds and clears", () => {
   it("excuse what they may have removed, and nothing that was acknowledged after them", () => {
     const calls = [append(0, "a"), at(10, { do: "clear" }), append(20, "b")];
-    expect(found(calls, final("b:0-1"))).toEqual({});
-    expect(found(calls, final(""))).toEqual({ lost: 2 });
+    expect(amounts(calls, final("b:0-1"))).toEqual({});
+    expect(amounts(calls, final(""))).toEqual({ lost: 2 });
   });
 
   it("excuse both outcomes where theirs is unknown", () => {
     const calls = [append(0, "a"), at(10, { do: "clear", ok: false, told: Infinity }), append(20, "b")];
-    expect(found(calls, final("a:0-1 b:0-1"))).toEqual({});
-    expect(found(calls, final(""))).toEqual({});
+    expect(amounts(calls, final("a:0-1 b:0-1"))).toEqual({});
+    expect(amounts(calls, final(""))).toEqual({});
   });
 
   it("leave what was acknowledged before the message that a rewind names was asked for", () => {
     const rewind = at(20, { do: "rewind", turn: "b", index: 0 });
     const calls = [append(0, "a"), append(10, "b"), rewind];
-    expect(found(calls, final("a:0-1"))).toEqual({});
-    expect(found(calls, final(""))).toEqual({ lost: 2 });
+    expect(amounts(calls, final("a:0-1"))).toEqual({});
+    expect(amounts(calls, final(""))).toEqual({ lost: 2 });
   });
 
   it("are counted as stale where a clear's messages are shown again", () => {
     const calls = [append(0, "a"), at(10, { do: "clear" }), view(30, "a:0-1")];
-    expect(found(calls, final(""))).toEqual({ staleReads: 1 });
-    expect(found(calls, final("a:0-1"))).toEqual({ staleReads: 2 });
+    expect(amounts(calls, final(""))).toEqual({ staleReads: 1 });
+    expect(amounts(calls, final("a:0-1"))).toEqual({ staleReads: 2 });
     const retried = [append(0, "a"), append(1, "a", { ok: false, told: Infinity }), ...calls.slice(1)];
-    expect(found(retried, final("a:0-1"))).toEqual({});
+    expect(amounts(retried, final("a:0-1"))).toEqual({});
   });
 });
 
 describe("The checker of reads", () => {
   it("counts views that break a rule, and what models were sent", () => {
     const answer = { runs: "a:0-1", issues: ["S08"] };
-    expect(found([append(0, "a"), view(10, "a:0-1", { answer })], final("a:0-1"))).toEqual({ invalidViews: 1 });
-    expect(found([append(0, "a", { answer: { issues: ["S08"] } })], final("a:0-1"))).toEqual({ invalidViews: 1 });
+    expect(amounts([append(0, "a"), view(10, "a:0-1", { answer })], final("a:0-1"))).toEqual({ invalidViews: 1 });
+    expect(amounts([append(0, "a", { answer: { issues: ["S08"] } })], final("a:0-1"))).toEqual({ invalidViews: 1 });
   });
 
   it("counts views that lack the newest turn acknowledged before them, by any client", () => {
     const calls = [append(0, "a"), append(10, "b", { client: "1-0" })];
-    expect(found([...calls, view(20, "a:0-1")], final("a:0-1 b:0-1"))).toEqual({ invalidViews: 1 });
-    expect(found([...calls, view(12, "a:0-1")], final("a:0-1 b:0-1"))).toEqual({});
-    expect(found([...calls, view(20, "b:0-1")], final("a:0-1 b:0-1"))).toEqual({});
+    expect(amounts([...calls, view(20, "a:0-1")], final("a:0-1 b:0-1"))).toEqual({ invalidViews: 1 });
+    expect(amounts([...calls, view(12, "a:0-1")], final("a:0-1 b:0-1"))).toEqual({});
+    expect(amounts([...calls, view(20, "b:0-1")], final("a:0-1 b:0-1"))).toEqual({});
   });
 
   it("counts views that show only what is older than a turn that a later rewind left", () => {
     const rewind = at(30, { do: "rewind", turn: "c", index: 0 });
     const calls = [append(0, "a"), append(10, "b"), append(20, "c"), rewind];
-    expect(found([...calls, view(16, "a:0-1")], final("a:0-1 b:0-1"))).toEqual({ invalidViews: 1 });
-    expect(found([...calls, view(16, "b:0-1")], final("a:0-1 b:0-1"))).toEqual({});
-    expect(found([...calls, view(40, "a:0-1")], final("a:0-1"))).toEqual({ lost: 2, invalidViews: 1 });
+    expect(amounts([...calls, view(16, "a:0-1")], final("a:0-1 b:0-1"))).toEqual({ invalidViews: 1 });
+    expect(amounts([...calls, view(16, "b:0-1")], final("a:0-1 b:0-1"))).toEqual({});
+    expect(amounts([...calls, view(40, "a:0-1")], final("a:0-1"))).toEqual({ lost: 2, invalidViews: 1 });
     const last = { start: 4, head: [], covered: [], tokens: [], issues: [] };
-    expect(found(calls, final("a:0-1 b:0-1", { view: last }))).toEqual({ invalidViews: 1 });
+    expect(amounts(calls, final("a:0-1 b:0-1", { view: last }))).toEqual({ invalidViews: 1 });
   });
 
   it("let a turn that is stored again after a clear stand behind those that were discarded", () => {
     const calls = [append(0, "a"), at(10, { do: "clear" }), append(20, "b"), append(30, "a")];
-    expect(found(calls, final("a:0-1", { discarded: 2 }))).toEqual({});
-    expect(found([append(0, "a"), append(20, "b")], final("a:0-1", { discarded: 2 }))).toEqual({ lost: 2 });
+    expect(amounts(calls, final("a:0-1", { discarded: 2 }))).toEqual({});
+    expect(amounts([append(0, "a"), append(20, "b")], final("a:0-1", { discarded: 2 }))).toEqual({ lost: 2 });
   });
 
   it("excuse views that show only a summary of what a rewind left, or lack what was discarded", () => {
@@ -172,22 +153,22 @@ describe("The checker of reads", () => {
     const covered = [coverageOf(readRuns("a:0-1 b:0-1"))];
     const last = { start: 4, head: [], covered, tokens: [], issues: [] };
     const read = view(40, "", { answer: { runs: "", covered: covered.map(coverageText) } });
-    expect(found([...calls, read], final("a:0-1 b:0-1", { view: last }))).toEqual({});
-    expect(found([...calls, view(40, "")], final("a:0-1 b:0-1"))).toEqual({ invalidViews: 1 });
-    expect(found([...calls, view(40, "")], final("", { discarded: 4 }))).toEqual({});
+    expect(amounts([...calls, read], final("a:0-1 b:0-1", { view: last }))).toEqual({});
+    expect(amounts([...calls, view(40, "")], final("a:0-1 b:0-1"))).toEqual({ invalidViews: 1 });
+    expect(amounts([...calls, view(40, "")], final("", { discarded: 4 }))).toEqual({});
   });
 
   it("counts reads of one client that go back in time, and not those of two", () => {
     const calls = [append(0, "a"), append(10, "b", { told: 60 }), view(20, "a:0-1 b:0-1")];
-    expect(found([...calls, view(30, "a:0-1")], final("a:0-1 b:0-1"))).toEqual({ staleReads: 1 });
-    expect(found([...calls, view(30, "a:0-1", { client: "1-0" })], final("a:0-1 b:0-1"))).toEqual({});
+    expect(amounts([...calls, view(30, "a:0-1")], final("a:0-1 b:0-1"))).toEqual({ staleReads: 1 });
+    expect(amounts([...calls, view(30, "a:0-1", { client: "1-0" })], final("a:0-1 b:0-1"))).toEqual({});
   });
 
   it("counts transcripts that are not what the log began with", () => {
     const transcript = (runs: string) => at(20, { do: "transcript", answer: { runs } });
     const calls = [append(0, "a"), append(0, "b"), append(30, "c")];
-    expect(found([...calls, transcript("a:0-1 b:0-1")], final("a:0-1 b:0-1 c:0-1"))).toEqual({});
-    expect(found([...calls, transcript("b:0-1 a:0-1")], final("a:0-1 b:0-1 c:0-1"))).toEqual({ staleReads: 1 });
+    expect(amounts([...calls, transcript("a:0-1 b:0-1")], final("a:0-1 b:0-1 c:0-1"))).toEqual({});
+    expect(amounts([...calls, transcript("b:0-1 a:0-1")], final("a:0-1 b:0-1 c:0-1"))).toEqual({ staleReads: 1 });
   });
 });
 
@@ -200,29 +181,29 @@ describe("The checker of summaries", () => {
   };
 
   it("finds nothing where summary and head stand for what lies before the start", () => {
-    expect(found(calls, last("a:0-1 b:0-1"))).toEqual({});
-    expect(found(calls, last("a:0-1 b:1-1", "b:0-0"))).toEqual({});
+    expect(amounts(calls, last("a:0-1 b:0-1"))).toEqual({});
+    expect(amounts(calls, last("a:0-1 b:1-1", "b:0-0"))).toEqual({});
   });
 
   it("counts summaries that say less, more or something else", () => {
     for (const covered of ["a:0-1", "a:0-1 b:0-1 c:0-0", "a:0-1 x:0-1"]) {
-      expect(found(calls, last(covered))).toEqual({ wrongSummaries: 1 });
+      expect(amounts(calls, last(covered))).toEqual({ wrongSummaries: 1 });
     }
   });
 
   it("checks the summaries that clients read, too", () => {
     const read = (covered: string) =>
       view(30, "c:0-1", { answer: { runs: "c:0-1", covered: [coverageText(coverageOf(readRuns(covered)))] } });
-    expect(found([...calls, read("a:0-1 b:0-1")], final(log))).toEqual({});
-    expect(found([...calls, read("a:0-1")], final(log))).toEqual({ wrongSummaries: 1 });
+    expect(amounts([...calls, read("a:0-1 b:0-1")], final(log))).toEqual({});
+    expect(amounts([...calls, read("a:0-1")], final(log))).toEqual({ wrongSummaries: 1 });
   });
 
   it("counts summaries of one session that were written at once", () => {
     const summarize = (asked: number, client: string, told = asked + 50) =>
       at(asked, { do: "summarize", turn: "a", client, told, session: undefined } as Partial<Call>);
-    expect(found([...calls, summarize(30, "0-0"), summarize(90, "1-0")], final(log))).toEqual({});
-    expect(found([...calls, summarize(30, "0-0"), summarize(60, "1-0")], final(log))).toEqual({ wrongSummaries: 1 });
+    expect(amounts([...calls, summarize(30, "0-0"), summarize(90, "1-0")], final(log))).toEqual({});
+    expect(amounts([...calls, summarize(30, "0-0"), summarize(60, "1-0")], final(log))).toEqual({ wrongSummaries: 1 });
     // The first was killed: nobody knows how long it would have taken.
-    expect(found([...calls, summarize(30, "0-0", Infinity), summarize(60, "1-0")], final(log))).toEqual({});
+    expect(amounts([...calls, summarize(30, "0-0", Infinity), summarize(60, "1-0")], final(log))).toEqual({});
   });
 });

@@ -1,20 +1,14 @@
 import { checkThreads } from "../../tools/faults/checking/check-threads.js";
 import type { Call } from "../../tools/faults/journal/read-journals.js";
 import { readRuns } from "../../tools/faults/journal/runs.js";
+import { at } from "./checked-runs.js";
 
-const call = (asked: number, more: Partial<Call>): Call => {
-  const base = { client: "0-0", session: "s", thread: "t", do: "put", asked, told: asked + 5, ok: true, answer: {} };
-  return { ...base, ...more } as Call;
-};
+const call = (asked: number, more: Partial<Call>) => at(asked, { thread: "t", do: "put", ...more });
 const puts = [call(0, { turn: "a", count: 2 }), call(10, { turn: "b", count: 1 })];
 
 function found(runs: string, calls: readonly Call[] = puts, errors: readonly string[] = [], windows: number[] = []) {
-  const threads = [{ id: "t", tokens: readRuns(runs), errors }];
-  return checkThreads(
-    threads,
-    calls,
-    windows.map((from) => ({ from, to: from + 1 })),
-  ).map(({ says }) => says);
+  const around = windows.map((from) => ({ from, to: from + 1 }));
+  return checkThreads([{ id: "t", tokens: readRuns(runs), errors }], calls, around).map(({ says }) => says);
 }
 
 describe("The checker of threads", () => {
