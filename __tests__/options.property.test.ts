@@ -136,6 +136,7 @@ describe("errors name what the user wrote", () => {
     [{ client: {} }, "client"],
     [{ config: 7 }, "config"],
     [{}, "client"],
+    [{ url: "redis://localhost", config: {} }, "client"],
     [{ store, url: "redis://localhost" }, "url"],
     [{ store, redis: { keyPrefix: "x" } }, "redis"],
     [{ store: {} }, "store"],

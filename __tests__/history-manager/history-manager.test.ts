@@ -3,7 +3,6 @@ import { RunnableLambda } from "@langchain/core/runnables";
 import { RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ConfigurationError, ConflictError, StructureError } from "../../src/base/errors.js";
-import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { asking, call, chunks, newSession, resultOf, sourcesIn } from "./instances.js";
 
 describe("HistoryManager", () => {
@@ -360,18 +359,5 @@ describe("HistoryManager", () => {
       ["ai", "two is done."],
     ]);
     expect((await manager.getUserVisibleHistory({ rounds: 1 })).map(({ content }) => content)[0]).toBe("one");
-  });
-
-  it.each([
-    [{ maxInputTokens: 0 }, "maxInputTokens"],
-    [{ percentForUploadedContent: 1.1 }, "percentForUploadedContent"],
-    [{ safetyMargin: 1 }, "safetyMargin"],
-    [{ history: {} as never }, "history"],
-    [{ tokenCounter: null as never }, "tokenCounter"],
-    [{ maxHistoryTokens: 1 } as never, "maxHistoryTokens"],
-    [{ onOverBudget: "ignore" as never }, "onOverBudget"],
-  ])("names the invalid option: %j", (options, option) => {
-    const make = () => new HistoryManager({ history: newSession().history(), maxInputTokens: 1000, ...options });
-    expect(make).toThrow(expect.objectContaining({ option }) as Error);
   });
 });

@@ -5,7 +5,6 @@ import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { inspect } from "node:util";
-import type { WithRedisMemoryOptions } from "../../src/doors/chain/options.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
@@ -36,17 +35,6 @@ function promptChain(model = echoModel()) {
 }
 
 describe("withRedisMemory, storing and showing messages", () => {
-  it("keeps a conversation under a history key", async () => {
-    const { memory, stored } = newMemory();
-    const { model, chain } = promptChain();
-    const agent = withRedisMemory(chain, { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
-    await agent.invoke({ input: "one" }, session);
-    const answer = await agent.invoke({ input: "two" }, session);
-    expect(answer.text).toBe("reply to two");
-    expect(model.sent[1]!.map(({ text }) => text)).toEqual(["Be kind.", "one", "reply to one", "two"]);
-    expect(await stored()).toEqual(["one", "reply to one", "two", "reply to two"]);
-  });
-
   it.each([
     ["text", "one"],
     ["a message", human("one")],
@@ -127,21 +115,6 @@ describe("withRedisMemory, streaming", () => {
     expect(await stored()).toEqual(["a b", "reply to a b"]);
   });
 
-  it("keeps what was read of a stream that is not read to its end; nothing where the options say so", async () => {
-    const { memory, stored } = newMemory();
-    const leave = async (options: Partial<WithRedisMemoryOptions>) => {
-      for await (const chunk of await withRedisMemory(echoModel(), { memory, ...options }).stream("a b", session)) {
-        expect(chunk.text).toBe("reply ");
-        break;
-      }
-    };
-    await leave({ persist: "turn", onAbort: "discard" });
-    expect(await stored()).toEqual([]);
-    await leave({});
-    const [question, answer, ...more] = await stored();
-    expect([question, answer!.startsWith("reply "), more]).toEqual(["a b", true, []]);
-  });
-
   it("emits the events of the model under its own run, and stores the turn", async () => {
     const { memory, stored } = newMemory();
     const events: string[] = [];
@@ -159,22 +132,6 @@ describe("withRedisMemory, streaming", () => {
 });
 
 describe("withRedisMemory, when something goes wrong", () => {
-  it("stores no answer if the run is aborted, even if the model still answers", async () => {
-    const { memory, stored } = newMemory();
-    const controller = new AbortController();
-    const agent = withRedisMemory(
-      RunnableLambda.from(async () => {
-        controller.abort();
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        return "too late";
-      }),
-      { memory },
-    );
-    await expect(agent.invoke("one", { ...session, signal: controller.signal })).rejects.toThrow();
-    await new Promise((resolve) => setTimeout(resolve, 30));
-    expect(await stored()).toEqual(["one"]);
-  });
-
   it("rejects if the turn could not be stored", async () => {
     const store = new InMemorySessionStore();
     store.append = () => Promise.reject(new Error("no space"));
@@ -219,25 +176,6 @@ describe("withRedisMemory, when something goes wrong", () => {
     for (const odd of [undefined, null, 7, "text", []]) {
       expect(() => withRedisMemory(odd as never, { memory })).toThrow(expect.objectContaining({ option: "runnable" }));
     }
-  });
-
-  it("refuses a turnId that is not a string, because a retry would store the turn twice", async () => {
-    const { memory } = newMemory();
-    for (const turnId of [7, "", null]) {
-      const run = withRedisMemory(echoModel(), { memory }).invoke("one", {
-        configurable: { sessionId: "ann", turnId },
-      });
-      await expect(run).rejects.toMatchObject({ option: "turnId" });
-    }
-  });
-
-  it("takes the session from thread_id too, and says that a session id must not be a number", async () => {
-    const { memory, stored } = newMemory();
-    const chain = withRedisMemory(echoModel(), { memory });
-    await chain.invoke("one", { configurable: { thread_id: "thread" } });
-    expect(await stored("thread")).toEqual(["one", "reply to one"]);
-    const run = chain.invoke("one", { configurable: { thread_id: 7 } });
-    await expect(run).rejects.toThrow("the session id is a number");
   });
 
   it("refuses a prompt without the placeholder that historyMessagesKey names, at the first call", async () => {
@@ -286,19 +224,6 @@ describe("withRedisMemory, when something goes wrong", () => {
     );
     await expect(silent.invoke("one", session)).rejects.toMatchObject({ option: "outputMessagesKey" });
   });
-
-  it("refuses invalid options", () => {
-    const { memory } = newMemory();
-    expect(() => withRedisMemory(echoModel(), { memory: {} as never })).toThrow(
-      expect.objectContaining({ option: "memory" }),
-    );
-    expect(() => withRedisMemory(echoModel(), { memory, historyMessagesKey: "" })).toThrow(
-      expect.objectContaining({ option: "historyMessagesKey" }),
-    );
-    expect(() => withRedisMemory(echoModel(), { memory, historyKey: "x" } as never)).toThrow(
-      expect.objectContaining({ option: "historyKey" }),
-    );
-  });
 });
 
 describe("withRedisMemory, sessions and turns", () => {
@@ -337,14 +262,6 @@ describe("withRedisMemory, sessions and turns", () => {
     await byUser.invoke("two", { configurable: { user: "carl" } });
     expect(await stored("fixed")).toEqual(["one", "reply to one"]);
     expect(await stored("carl")).toEqual(["two", "reply to two"]);
-  });
-
-  it("treats a question without an id as new each time", async () => {
-    const { memory, stored } = newMemory();
-    const agent = withRedisMemory(echoModel(), { memory });
-    await agent.invoke("again", session);
-    await agent.invoke("again", session);
-    expect(await stored()).toEqual(["again", "reply to again", "again", "reply to again"]);
   });
 
   it("repairs an interrupted tool call for the model, and does not change the stored messages", async () => {

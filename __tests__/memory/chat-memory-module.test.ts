@@ -1,6 +1,4 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { ChatPromptValue } from "@langchain/core/prompt_values";
-import { RunnableMap, RunnablePassthrough } from "@langchain/core/runnables";
 import { splitRounds } from "../../src/conversation/messages/rounds.js";
 import { ChatMemoryModule, defaultTruncationNotice } from "../../src/memory/histories/chat-memory-module.js";
 import { summary } from "../support/conversations.js";
@@ -54,44 +52,6 @@ describe("ChatMemoryModule as text", () => {
     }
   });
 
-  it("counts rounds, not messages, and reads only the rounds that it returns", async () => {
-    const history = sourceOf(weather);
-    const memory = new ChatMemoryModule({ history, nRounds: 1 });
-    expect(await memory.retrieve()).toBe(last);
-    expect(await memory.retrieve({ nRounds: 2 })).toBe(`${umbrella}\n\n${last}`);
-    expect(history.asked).toEqual([1, 2]);
-  });
-
-  it("shows the notice only if maxContext cut something, and drops the oldest rounds first", async () => {
-    const memory = new ChatMemoryModule({ history: sourceOf(weather) });
-    expect(await memory.retrieve({ maxContext: 62 + last.length })).toBe(defaultTruncationNotice + last);
-    const twoRounds = `${umbrella}\n\n${last}`;
-    expect(await memory.retrieve({ maxContext: 62 + twoRounds.length })).toBe(defaultTruncationNotice + twoRounds);
-    expect(await memory.retrieve({ maxContext: 61 + twoRounds.length })).toBe(defaultTruncationNotice + last);
-    expect(await memory.retrieve({ nRounds: 2, maxContext: twoRounds.length })).toBe(twoRounds);
-  });
-
-  it("omits a notice that would fill maxContext, and keeps the end of the text", async () => {
-    const memory = new ChatMemoryModule({ history: sourceOf(weather) });
-    expect(await memory.retrieve({ maxContext: 62 })).toBe(`${umbrella}\n\n${last}`.slice(-62));
-    expect(await memory.retrieve({ maxContext: 1 })).toBe("!");
-  });
-
-  it("accepts a custom notice and a custom text for no messages", async () => {
-    const memory = new ChatMemoryModule({
-      history: sourceOf(weather),
-      truncationNotice: "[cut] ",
-      noHistoryMessage: "Nothing yet.",
-    });
-    expect(await memory.retrieve({ maxContext: 6 + last.length })).toBe(`[cut] ${last}`);
-    expect(await memory.retrieve({ maxContext: last.length, truncationNotice: "" })).toBe(last);
-    expect(await new ChatMemoryModule({ history: sourceOf([]), noHistoryMessage: "Nothing yet." }).retrieve()).toBe(
-      "Nothing yet.",
-    );
-    expect(await new ChatMemoryModule({ history: sourceOf([]) }).retrieve()).toBe("");
-    expect(await new ChatMemoryModule({ history: sourceOf([]) }).retrieve({ noHistoryMessage: "none" })).toBe("none");
-  });
-
   it("counts code points and never splits a grapheme", async () => {
     const family = "👨‍👩‍👧‍👦";
     const memory = new ChatMemoryModule({
@@ -105,11 +65,6 @@ describe("ChatMemoryModule as text", () => {
       expect(text.replaceAll(family, "")).not.toMatch(/\p{Extended_Pictographic}|\u200d/u);
       expect(whole).toBe(maxContext >= 14 ? 2 : maxContext >= 7 ? 1 : 0);
     }
-  });
-
-  it("shows `user` for every user, whatever their name", async () => {
-    const history = sourceOf([new HumanMessage({ content: "Hi", name: "Ema" })]);
-    expect(await new ChatMemoryModule({ history }).retrieve()).toBe("user: Hi");
   });
 });
 
@@ -142,11 +97,6 @@ describe("ChatMemoryModule in other formats", () => {
     expect('quotes " and \\ and\n'.repeat(20).endsWith(message!.content)).toBe(true);
   });
 
-  it("returns an empty array if there is nothing", async () => {
-    expect(await new ChatMemoryModule({ history: sourceOf([]), format: "json" }).retrieve()).toBe("[]");
-    expect(await new ChatMemoryModule({ history: sourceOf([]), format: "messages" }).retrieve()).toEqual([]);
-  });
-
   it("returns whole messages, the same as the text would contain, at least the last", async () => {
     const memory = new ChatMemoryModule({ history: sourceOf(weather), format: "messages" });
     expect(await memory.retrieve()).toEqual(weather);
@@ -156,28 +106,6 @@ describe("ChatMemoryModule in other formats", () => {
 });
 
 describe("ChatMemoryModule in an application", () => {
-  it.each([
-    [{ nRounds: 0 }, "nRounds"],
-    [{ nRounds: -1 }, "nRounds"],
-    [{ nRounds: 1.5 }, "nRounds"],
-    [{ nRounds: "3" as never }, "nRounds"],
-    [{ nRounds: true as never }, "nRounds"],
-    [{ maxContext: 0 }, "maxContext"],
-    [{ maxContext: Number.NaN }, "maxContext"],
-    [{ maxContext: Number.POSITIVE_INFINITY }, "maxContext"],
-    [{ maxContext: null as never }, "maxContext"],
-    [{ maxContext: 1, format: "json" as const }, "maxContext"],
-    [{ format: "xml" as never }, "format"],
-    [{ rounds: 3 } as never, "rounds"],
-  ])("names the invalid parameter: %j", async (options, option) => {
-    expect(() => new ChatMemoryModule({ history: sourceOf([]), ...options })).toThrow(
-      expect.objectContaining({ code: "invalid_option", option }),
-    );
-    await expect(new ChatMemoryModule({ history: sourceOf([]) }).retrieve(options as never)).rejects.toMatchObject({
-      option,
-    });
-  });
-
   it("takes one of history and memory at most", () => {
     const both = { history: sourceOf([]), memory: { history: () => sourceOf([]) } };
     expect(() => new ChatMemoryModule(both)).toThrow(expect.objectContaining({ option: "history" }));
@@ -200,24 +128,6 @@ describe("ChatMemoryModule beside other steps of a chain", () => {
     await expect(recall.invoke({ nRounds: 0 }, session)).rejects.toMatchObject({ option: "nRounds" });
   });
 
-  it("is a value of a map and of assign, in batch, stream and withConfig", async () => {
-    const recall = new ChatMemoryModule({ memory, nRounds: 1 });
-    const assigned = RunnablePassthrough.assign({ rounds: recall });
-    expect(await assigned.invoke({ q: "?" }, session)).toEqual({ q: "?", rounds: last });
-    const map = RunnableMap.from({ rounds: recall, q: (input: { q: string }) => input.q });
-    expect(await map.invoke({ q: "?" }, session)).toEqual({ q: "?", rounds: last });
-    const bob = { configurable: { sessionId: "bob" } };
-    expect(await assigned.batch([{ q: "1" }, { q: "2" }], [session, bob])).toEqual([
-      { q: "1", rounds: last },
-      { q: "2", rounds: "" },
-    ]);
-    const chunks: string[] = [];
-    for await (const chunk of await recall.withConfig(session).stream("?")) {
-      chunks.push(chunk);
-    }
-    expect(chunks).toEqual([last]);
-  });
-
   it("reads the session that agents and graphs name, and refuses a number", async () => {
     const recall = new ChatMemoryModule({ memory, nRounds: 1 });
     expect(await recall.invoke({ q: "?" }, { configurable: { thread_id: "ann" } })).toBe(last);
@@ -225,28 +135,10 @@ describe("ChatMemoryModule beside other steps of a chain", () => {
     await expect(recall.invoke({}, { configurable: { thread_id: 7 } })).rejects.toThrow(/String\(id\)/);
     await expect(recall.invoke({}, {})).rejects.toMatchObject({ option: "sessionId" });
   });
-
-  it("says that retrieve needs a history", async () => {
-    const retrieved = Promise.resolve().then(() => new ChatMemoryModule().retrieve());
-    await expect(retrieved).rejects.toMatchObject({ option: "history" });
-  });
 });
 
 describe("ChatMemoryModule as a trimmer", () => {
   const asked = [...weather, human("Bye?")];
-
-  it.each([
-    ["messages", (list: BaseMessage[]) => list],
-    ["a prompt value", (list: BaseMessage[]) => new ChatPromptValue(list)],
-    ["an object with messages", (list: BaseMessage[]) => ({ messages: list, question: "?" })],
-    ["tuples", (list: BaseMessage[]) => list.map((message) => [message.getType(), message.text])],
-  ])("takes %s", async (_, inputOf) => {
-    const list = [human("1"), ai("a"), human("2"), ai("b"), human("3")];
-    const shown = (messages: readonly BaseMessage[]) => messages.map((message) => [message.getType(), message.text]);
-    const messages = await new ChatMemoryModule({ nRounds: 2, format: "messages" }).invoke(inputOf(list));
-    expect(shown(messages)).toEqual(shown(list.slice(2)));
-    expect(await new ChatMemoryModule({ nRounds: 2 }).invoke(inputOf(list))).toBe("user: 2\nassistant: b\n\nuser: 3");
-  });
 
   it("takes options beside the messages", async () => {
     const trim = new ChatMemoryModule({ format: "messages" });

@@ -466,32 +466,3 @@ describe("in traces", () => {
     expect(reducer.leaseMs).toBeGreaterThan(1000);
   });
 });
-
-describe("options of the summarization reducer", () => {
-  const model = writer();
-  it.each([
-    ["model", { targetCount: 1 }],
-    ["model", { model: "gpt", targetCount: 1 }],
-    ["targetCount", { model }],
-    ["targetCount", { model, targetCount: 1, maxTokens: 100 }],
-    ["targetCount", { model, targetCount: 0 }],
-    ["thresholdCount", { model, targetCount: 1, thresholdCount: -1 }],
-    ["thresholdCount", { model, maxTokens: 100, thresholdCount: 1 }],
-    ["targetTokens", { model, targetCount: 1, targetTokens: 1 }],
-    ["targetTokens", { model, maxTokens: 10, targetTokens: 20 }],
-    ["summaryRole", { model, targetCount: 1, summaryRole: "assistant" }],
-    ["summarizationInstructions", { model, targetCount: 1, summarizationInstructions: "" }],
-    ["failOnError", { model, targetCount: 1, failOnError: "no" }],
-    ["timeout", { model, targetCount: 1, timeout: 0 }],
-    // A timer takes no more, and would end at once.
-    ["timeout", { model, targetCount: 1, timeout: 2 ** 31 }],
-    ["maxInputTokens", { model, targetCount: 1, maxInputTokens: 10 }],
-    ["maxSummaries", { model, targetCount: 1, maxSummaries: 1 }],
-    ["useSingleSummary", { model, targetCount: 1, useSingleSummary: null }],
-    ["instructions", { model, targetCount: 1, instructions: "x" }],
-  ])("refuses an invalid %s by name", (option, options) => {
-    expect(() => new ChatHistorySummarizationReducer(options as never)).toThrow(
-      expect.objectContaining({ name: "ConfigurationError", option }),
-    );
-  });
-});

@@ -233,27 +233,6 @@ describe("counting", () => {
 });
 
 describe("options of the token reducer", () => {
-  const counting = { countMessage: (): number => 1, countText: (): number => 1 };
-
-  it.each([
-    ["maxTokens", {}],
-    ["maxTokens", { maxTokens: 0 }],
-    ["maxTokens", { maxTokens: 1.5 }],
-    ["targetTokens", { maxTokens: 10, targetTokens: 11 }],
-    ["targetTokens", { maxTokens: 10, targetTokens: 0 }],
-    ["tokenCounter", { maxTokens: 10, tokenCounter: {} }],
-    ["tokenCounter", { maxTokens: 10, tokenCounter: counting }],
-    ["tokenCounter", { maxTokens: 10, tokenCounter: { ...counting, id: "mine", perRequest: NaN } }],
-    ["clipToolResults", { maxTokens: 10, clipToolResults: "yes" }],
-    ["onOverBudget", { maxTokens: 10, onOverBudget: "ignore" }],
-    ["systemMessages", { maxTokens: 10, systemMessages: null }],
-    ["max", { maxTokens: 10, max: 10 }],
-  ])("refuses an invalid %s by name", (option, options) => {
-    expect(() => new ChatHistoryTokenReducer(options as never)).toThrow(
-      expect.objectContaining({ name: "ConfigurationError", option }),
-    );
-  });
-
   it("reports the view size up to which a history need not reduce, without the request's own cost", () => {
     expect(
       new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter: new CountingCounter({ perRequest: 7 }) }).viewLimit,

@@ -62,6 +62,8 @@ describe.each(writers)("title and metadata in the config of %s", (_, run) => {
     ["metadata", { metadata: "pinned" }],
     ["owner", { owner: "" }],
     ["turnId", { turnId: 7 }],
+    ["turnId", { turnId: "" }],
+    ["turnId", { turnId: null }],
   ])("are refused where they cannot be stored: %s", async (option, configurable) => {
     const memory = newMemory();
     const running = run(memory, { sessionId: "s", ...configurable });

@@ -359,48 +359,6 @@ describe("RedisSessionStore's connection", () => {
 });
 
 describe("RedisSessionStore's options", () => {
-  const url = "redis://127.0.0.1:1";
-  const wrong: readonly (readonly [string, unknown])[] = [
-    ...["", "app{x}", "{app", "app}", "a b", "a\nb", 7, null].map((value) => ["keyPrefix", value] as const),
-    ...["commandTimeout", "limits", "waitReplicas"].flatMap((option) =>
-      [0, -1, 1.5, "1", null, Number.NaN].map((value) => [option, value] as const),
-    ),
-    ["commandTimeout", 2 ** 31],
-    ["onEvent", "log"],
-    ["config", 7],
-    ["config", []],
-    ["sessionTTL", 60],
-  ];
-
-  it.each(wrong)("refuse %s: %j by name", (option, value) => {
-    const source = option === "config" ? {} : { url };
-    expect(() => new RedisSessionStore({ ...source, [option]: value } as never)).toThrow(refused(option));
-  });
-
-  it.each(["maxMessageBytes", "maxAppendBytes"])("refuse the limit %s by name", (limit) => {
-    for (const value of [0, -1, 1.5, "1", null, Number.NaN]) {
-      const limits = { [limit]: value as never };
-      expect(() => new RedisSessionStore({ url, limits })).toThrow(refused(`limits.${limit}`));
-    }
-    expect(() => new RedisSessionStore({ url, [limit]: 100 } as never)).toThrow(refused(limit));
-  });
-
-  it("limit the size of a record and of an append", async () => {
-    const store = new RedisSessionStore({
-      url: sharedRedisUrl(),
-      keyPrefix: uniquePrefix(),
-      limits: { maxMessageBytes: 100, maxAppendBytes: 150 },
-    });
-    const long = (id: string, length: number) => ({ ...record(id), record: "x".repeat(length) });
-    await expect(store.append({ id: "s" }, { records: [long("a", 101)] })).rejects.toMatchObject({ code: "too_large" });
-    await expect(store.append({ id: "s" }, { records: [long("a", 80), long("b", 80)] })).rejects.toMatchObject({
-      code: "too_large",
-    });
-    expect((await store.readView({ id: "s" })).epoch).toBe("");
-    await expect(store.append({ id: "s" }, { records: [long("a", 100)] })).resolves.toMatchObject({ appended: 1 });
-    await store.close();
-  });
-
   it("allow as many records per append as a command can hold, and refuse more before it fails", async () => {
     const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), commandTimeout: 200_000 });
     const most = Array.from({ length: 300_000 }, (_, index) => ({
