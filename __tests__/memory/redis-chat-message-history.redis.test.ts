@@ -1,6 +1,5 @@
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
-import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
@@ -126,18 +125,6 @@ describe("writes", () => {
     expect(await history.append(turn)).toEqual({ appended: 0, duplicates: 2, next: 2, repeated: false });
   });
 
-  it("adds nothing when another process writes the same turn", async () => {
-    const { history, keyPrefix } = newHistory();
-    const other = newHistory({ redis: { keyPrefix } }).history;
-    await history.append([human("one"), ai("two")], { turnId: "job-1" });
-    expect(await other.append([human("one"), ai("two")], { turnId: "job-1" })).toEqual({
-      appended: 0,
-      duplicates: 2,
-      next: 2,
-      repeated: true,
-    });
-  });
-
   it("refuses other content for a stored id, or keeps the first and reports it", async () => {
     const { history, keyPrefix } = newHistory();
     await history.addMessage(human("first", "m1"));
@@ -177,45 +164,6 @@ describe("writes", () => {
     expect(before[0]).toBeGreaterThan(Date.now());
     await newHistory({ redis: { keyPrefix } }).history.addMessage(human("three"));
     expect(await expiries()).toEqual(before);
-  });
-});
-
-describe("round trips", () => {
-  it.each([1, 10, 1000])("writes %d messages with a time to live in one round trip", async (count) => {
-    const { history, commands } = newHistory({ sessionTTL: 60 });
-    await history.addMessage(human("warm up"));
-    const before = commands();
-    await history.addMessages(Array.from({ length: count }, (_, index) => human(`message ${index}`)));
-    expect(commands() - before).toBe(1);
-  });
-
-  it("reads the view, the transcript and rounds in one round trip each", async () => {
-    const { history, commands } = newHistory();
-    await history.addMessages(
-      Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`))),
-    );
-    for (const read of [() => history.getMessages(), () => history.getTranscript(), () => history.getRounds(3)]) {
-      const before = commands();
-      await read();
-      expect(commands() - before).toBe(1);
-    }
-  });
-
-  it("needs one more round trip for a turn that reduces", async () => {
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 2 });
-    const { history, commands, events } = newHistory({ reducer });
-    const perTurn: number[] = [];
-    for (let turn = 0; turn < 8; turn += 1) {
-      const before = commands();
-      const reductions = events.filter(({ type }) => type === "reduced").length;
-      await history.getMessages();
-      await history.addMessages([human(`q${turn}`), ai(`a${turn}`)]);
-      const reduced = events.filter(({ type }) => type === "reduced").length - reductions;
-      expect(commands() - before).toBe(2 + reduced);
-      perTurn.push(commands() - before);
-    }
-    expect(perTurn).toContain(2);
-    expect(perTurn).toContain(3);
   });
 });
 
@@ -276,31 +224,9 @@ describe("transcript, rounds and rewind", () => {
     await history.rewind("q3");
     expect(texts(await history.getMessages())).toEqual(["q1", "a1", "q2", "a2"]);
   });
-
-  it("rewinds to nothing, and starts again", async () => {
-    const { history } = newHistory();
-    await history.addMessages([human("one", "m1"), ai("two")]);
-    await history.rewind("m1");
-    expect(await history.getMessages()).toEqual([]);
-    await history.addMessages([human("one", "m1")]);
-    expect(texts(await history.getMessages())).toEqual(["one"]);
-  });
 });
 
 describe("views", () => {
-  it("keeps the transcript whole while the view stays small", async () => {
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 2 });
-    const { history } = newHistory({ reducer });
-    await history.addMessages([system("Be kind.")]);
-    for (let turn = 0; turn < 20; turn += 1) {
-      await history.addMessages([human(`q${turn}`), aiCalls(`c${turn}`), tool(`c${turn}`), ai(`a${turn}`)]);
-      const view = await history.getMessages();
-      expect(view.length).toBeLessThanOrEqual(8);
-      expect(view[0]!.text).toBe("Be kind.");
-    }
-    expect(await history.getTranscript()).toHaveLength(81);
-  });
-
   it("removes what leaves the view with retention discard, and still recognizes the messages in its head", async () => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 3 });
     const { history, keyPrefix } = newHistory({ reducer, retention: "discard" });
@@ -312,26 +238,6 @@ describe("views", () => {
     expect(texts(await history.getTranscript())).toEqual(["q9", "a9"]);
     expect(await client.llen(`${keyPrefix}:{ann}:log`)).toBe(2);
     expect((await history.getRounds(5)).map(({ index }) => index)).toEqual([10]);
-  });
-
-  it("discards what was kept before once retention is discard", async () => {
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    const { history, keyPrefix } = newHistory({ reducer });
-    for (let turn = 0; turn < 5; turn += 1) {
-      await history.addMessages([human(`q${turn}`, `q${turn}`), ai(`a${turn}`)]);
-    }
-    const discarding = newHistory({ redis: { keyPrefix }, reducer, retention: "discard" }).history;
-    await discarding.addMessages([human("q5"), ai("a5")]);
-    expect(texts(await discarding.getTranscript())).toEqual(["q5", "a5"]);
-    expect(await discarding.append([human("q0", "q0")])).toMatchObject({ appended: 0, duplicates: 1 });
-  });
-
-  it("hides a tool result whose call is not in the view, and reports it", async () => {
-    const { history, events } = newHistory();
-    await history.addMessages([human("q"), tool("lost"), ai("a")]);
-    expect(kinds(await history.getMessages())).toEqual(["human", "ai"]);
-    expect(kinds(await history.getTranscript())).toEqual(["human", "tool", "ai"]);
-    expect(events).toContainEqual(expect.objectContaining({ type: "tool_result_hidden", toolCallId: "lost" }));
   });
 
   it("reduces on request, returns the outcome, and requires a reducer", async () => {
@@ -351,16 +257,6 @@ describe("views", () => {
     await expect(newHistory({ redis: { keyPrefix } }).history.reduceView()).rejects.toMatchObject({
       option: "reducer",
     });
-  });
-
-  it("refuses a reduction that splits a step and changes nothing", async () => {
-    const { history } = newHistory({
-      reducer: async (messages: BaseMessage[]) => messages.slice(-2),
-      reduceWhen: "never",
-    });
-    await history.addMessages([human("q"), aiCalls("c1"), tool("c1"), ai("a")]);
-    await expect(history.reduceView()).rejects.toMatchObject({ name: "StructureError" });
-    expect(await history.getMessages()).toHaveLength(4);
   });
 
   it("stores the turn even if the reducer fails, and tries again with the next turn", async () => {
@@ -395,33 +291,6 @@ describe("views", () => {
     expect(await history.getMessages()).toHaveLength(2);
     await memory.drain();
     expect(texts(await history.getMessages())).toEqual(["two"]);
-  });
-});
-
-describe("records that cannot be read", () => {
-  it("are skipped and reported, or thrown on request, and never make the session unreadable", async () => {
-    const { history: writer, keyPrefix } = newHistory();
-    await writer.addMessages([human("one"), ai("two"), human("three")]);
-    await client.lset(`${keyPrefix}:{ann}:log`, 1, "no JSON");
-    const { history, events } = newHistory({ redis: { keyPrefix } });
-    expect(texts(await history.getMessages())).toEqual(["one", "three"]);
-    expect(events).toContainEqual(
-      expect.objectContaining({
-        type: "record_skipped",
-        position: 1,
-        error: expect.objectContaining({ code: "corrupt" }),
-      }),
-    );
-    await client.lset(`${keyPrefix}:{ann}:log`, 1, '{"type":"ai","data":{"content":"x"},"meta":{"v":99}}');
-    expect(texts(await history.getMessages())).toEqual(["one", "three"]);
-    const strict = newHistory({ redis: { keyPrefix }, onDamage: { record: "error" } }).history;
-    await expect(strict.getMessages()).rejects.toMatchObject({
-      name: "RecordError",
-      code: "unsupported_version",
-      position: 1,
-    });
-    await history.addMessages([ai("four")]);
-    expect(texts(await history.getMessages())).toEqual(["one", "three", "four"]);
   });
 });
 
@@ -462,37 +331,5 @@ describe("damage", () => {
       repeated: false,
     });
     expect(texts(await mending.getMessages())).toEqual(["one", "two", "three", "four"]);
-  });
-});
-
-describe("a reduction that races writers", () => {
-  it("loses nothing: the transcript has every message once, and the view those added meanwhile", async () => {
-    const keyPrefix = uniquePrefix();
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 6, thresholdCount: 2 });
-    const clients = [new Redis(sharedRedisUrl()), new Redis(sharedRedisUrl())];
-    const writers = clients.map(
-      (own) => new RedisChatMessageHistory({ sessionId: "ann", client: own, redis: { keyPrefix }, reducer }),
-    );
-    const turns = 150;
-    await Promise.all(
-      writers.map(async (writer, number) => {
-        for (let turn = 0; turn < turns; turn += 1) {
-          await writer.addMessages([
-            human(`q${number}-${turn}`, `q${number}-${turn}`),
-            ai(`a${number}-${turn}`, { id: `a${number}-${turn}` }),
-          ]);
-        }
-      }),
-    );
-    const transcript = (await writers[0]!.getTranscript()).map(({ id }) => id!);
-    expect(new Set(transcript).size).toBe(2 * 2 * turns);
-    expect(transcript).toHaveLength(2 * 2 * turns);
-    transcript.forEach((id, index) =>
-      id.startsWith("q") ? expect(transcript[index + 1]).toBe(id.replace("q", "a")) : undefined,
-    );
-    const view = (await writers[0]!.getMessages()).map(({ id }) => id!);
-    expect(view).toEqual(transcript.slice(-view.length));
-    expect(view.length).toBeLessThanOrEqual(12);
-    await Promise.all(clients.map((own) => own.quit()));
   });
 });
