@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { encodeHead } from "../../src/store/codec/head.js";
+import type { SessionView } from "../../src/store/contract/session-reads.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
-import { KeptViews } from "../../src/store/redis-store/kept-views.js";
+import { KeptViews, type KeptView } from "../../src/store/redis-store/kept-views.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record, records, texts } from "../../testing/session-store/store-case.js";
@@ -256,6 +257,61 @@ describe("Whatever the order in which commands of three processes and replies ar
   });
 });
 
+describe("A view that was read", () => {
+  const client = sharedClient();
+
+  /** What is done next: an append, one that returns the view, or a read, and whether to wait for what is under way. */
+  const call = fc.record({ does: fc.constantFrom("append", "append and return", "read"), waits: fc.boolean() });
+
+  it("stays as it was, whatever this process appends behind it", async () => {
+    const property = fc.asyncProperty(fc.array(call, { maxLength: 30 }), fc.nat(20), async (calls, at) => {
+      const keyPrefix = uniquePrefix();
+      const store = new RedisSessionStore({ client, keyPrefix });
+      const failOver = await copyOf(client, keyPrefix);
+      const seen: { readonly view: SessionView; readonly then: SessionView }[] = [];
+      const note = (view: SessionView | undefined) => void (view && seen.push({ view, then: structuredClone(view) }));
+      const make = async ({ does }: { readonly does: string }, index: number) => {
+        if (does === "read") {
+          return note(await store.readView({ id: session }));
+        }
+        const viewLimit = does === "append" ? undefined : { messages: 0 };
+        note((await store.append({ id: session }, { records: [human(`m${index}`)], viewLimit })).view);
+      };
+      let underWay: Promise<unknown>[] = [];
+      for (const [index, each] of calls.entries()) {
+        underWay.push(make(each, index));
+        if (each.waits || index === at) {
+          await Promise.all(underWay);
+          underWay = [];
+        }
+        await (index === at ? failOver() : undefined);
+      }
+      await Promise.all(underWay);
+      note(await store.readView({ id: session }));
+      for (const { view, then } of seen) {
+        expect(view).toEqual(then);
+        expect(view.records).toHaveLength(view.next - view.start);
+      }
+      const fresh = new RedisSessionStore({ client, keyPrefix, viewCacheBytes: 0 });
+      expect(seen.at(-1)!.view).toEqual(await fresh.readView({ id: session }));
+    });
+    await fc.assert(property, { numRuns: propertyRuns(100) });
+  });
+
+  it("beside an own append takes one round trip", async () => {
+    const own = new Redis(sharedRedisUrl());
+    const [call, multi] = [jest.spyOn(own, "call"), jest.spyOn(own, "multi")];
+    const store = new RedisSessionStore({ client: own, keyPrefix: uniquePrefix() });
+    const append = (id: string) => store.append({ id: session }, { records: [human(id)] });
+    await append("one");
+    await append("two");
+    const [, view] = await Promise.all([append("three"), store.readView({ id: session })]);
+    own.disconnect();
+    expect(view.records).toEqual(texts(["one", "two", "three"].map(human)));
+    expect([call, multi].map((sent) => sent.mock.calls.length)).toEqual([4, 0]);
+  });
+});
+
 describe("The memory for views", () => {
   const sum = 7;
   const view = (length: number) => ({
@@ -279,6 +335,22 @@ describe("The memory for views", () => {
     const plan = { records: [added] };
     views.extend("a", "epoch", { plan, at: 2, texts: [added.record], sum: 1, epoch: "other", known });
     expect(["a", "c"].map((id) => views.get(id) !== undefined)).toEqual([false, true]);
+  });
+
+  it("gives each of two appends behind the same view the records of its own", () => {
+    const views = new KeptViews(100_000);
+    const extend = (id: string, known: KeptView | undefined) => {
+      const plan = { records: [{ id, digest: "AAAAAAAA", record: id }] };
+      const append = { plan, at: known?.view.next ?? 0, texts: [id], sum: 1, epoch: "epoch", known };
+      return views.extend("a", "epoch", append);
+    };
+    const known = extend("one", undefined);
+    const [two, three] = [extend("two", known), extend("three", known)];
+    expect([two, three].map((each) => each?.view.records)).toEqual([
+      ["one", "two"],
+      ["one", "three"],
+    ]);
+    expect(two?.kept.list).toHaveLength(2);
   });
 
   it("of 0 bytes holds nothing", () => {

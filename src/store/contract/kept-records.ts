@@ -18,11 +18,13 @@ export interface OpenedRecord extends KeptRecord {
 
 /** The kept records of a view. */
 export interface KeptRecords {
-  readonly list: readonly KeptRecord[];
+  readonly list: KeptRecord[];
   /** The records of the wrapped store from which these were made. */
   readonly source?: KeptRecords;
   /** True if a record could not be read: the store asks for all again, so that a repair by hand is seen. */
   isRefused: boolean;
+  /** True once a reader may hold the list of texts: then it grows no more. */
+  isLent: boolean;
   /** True once a reader found that all of them are shown as they stand, behind an empty head. */
   isShownAsStored?: boolean;
   /** The plain texts of all, from the reader that decrypted them last. */

@@ -119,22 +119,15 @@ export function appendResult(sessionId: string, { reply, request, plan }: ReplyP
   if (word !== "OK") {
     throw refusal(sessionId, [word, rest[0]], { request, plan });
   }
-  const [appended, duplicates, found, next, epoch, , time] = rest as [
-    appended: unknown,
-    duplicates: unknown,
-    found: unknown[],
-    next: unknown,
-    epoch: string,
-    view: unknown,
-    time: unknown,
-  ];
-  const conflicts = [...plan.conflicts, ...found.map((index) => plan.indexes[Number(index)]!)].sort((a, b) => a - b);
+  const [appended, duplicates, found, next, epoch, , time] = rest;
+  const others = (found as unknown[]).map((index) => plan.indexes[Number(index)]!);
+  const conflicts = [...plan.conflicts, ...others].sort((a, b) => a - b);
   return {
     appended: Number(appended),
     duplicates: plan.duplicates + Number(duplicates),
     conflicts,
     next: Number(next),
-    epoch,
+    epoch: String(epoch),
     ...(time !== undefined && { time: Number(time) }),
   };
 }

@@ -72,12 +72,15 @@ export class KeptViews {
     return this.#views.weight;
   }
 
-  /** Returns the view of a session. */
-  get(sessionId: string): KeptView | undefined {
+  /** Returns the view of a session; `isLent` to a reader. */
+  get(sessionId: string, isLent = false): KeptView | undefined {
     const view = this.#views.get(sessionId);
     if (view?.kept.isRefused === true) {
       this.delete(sessionId);
       return undefined;
+    }
+    if (isLent && view !== undefined) {
+      view.kept.isLent = true;
     }
     return view;
   }
@@ -85,7 +88,7 @@ export class KeptViews {
   /**
    * Returns the view behind an append of this process that ended where the view ended that was kept, or that began the
    * session, and keeps it: the next read need not ask for it. The log before it may have changed meanwhile; the
-   * checksum of the next reply tells.
+   * checksum of the next reply tells. It gets the lists of the one before, unless a reader or a longer view has these.
    */
   extend(sessionId: string, epoch: string, append: OwnAppend): KeptView | undefined {
     const { plan, at, texts, sum, epoch: begun, known } = append;
@@ -94,13 +97,19 @@ export class KeptViews {
       return undefined;
     }
     const isReadOften = at > 0;
-    const added = plan.records.map(({ opened }) => {
-      return { made: undefined, isReadOften, opened: opened && { made: undefined, isReadOften, ...opened } };
-    });
+    const count = at - before.view.start;
+    const isOwn = !before.kept.isLent && before.view.records.length === count;
+    const { list, isRefused } = before.kept;
+    const records = isOwn ? (before.view.records as string[]) : before.view.records.slice(0, count);
+    const kept = isOwn ? before.kept : { list: list.slice(0, count), isRefused, isLent: false };
+    for (const [index, { opened }] of plan.records.entries()) {
+      records.push(texts[index]!);
+      kept.list.push({ made: undefined, isReadOften, opened: opened && { made: undefined, isReadOften, ...opened } });
+    }
     const extended = {
-      view: { ...before.view, next: at + texts.length, records: before.view.records.concat(texts) },
+      view: { ...before.view, next: at + texts.length, records },
       sum: sumBehind(before.sum, { count: texts.length, sum }),
-      kept: { list: before.kept.list.concat(added), isRefused: before.kept.isRefused },
+      kept,
       bytes: before.bytes + bytesOf(texts),
     };
     if (this.#views.get(sessionId) === known) {
@@ -126,6 +135,7 @@ export class KeptViews {
   /** Keeps a view that was read. Forgets the session if it cannot be kept. */
   keep(sessionId: string, { view, sum, known }: Pick<ReadView, "view" | "sum" | "known">): void {
     if (view.records === known?.view.records && view.rev === known.view.rev) {
+      known.kept.isLent = true;
       return;
     }
     const { epoch, start, next, records, damaged } = view;
@@ -139,8 +149,8 @@ export class KeptViews {
     while (list.length < records.length) {
       list.push({ made: undefined, isReadOften: known !== undefined });
     }
-    const isRefused = false;
-    this.#set(sessionId, { view: withoutTokens(view), sum, kept: { list, isRefused }, bytes });
+    const kept = { list, isRefused: false, isLent: true };
+    this.#set(sessionId, { view: { ...view, tokens: undefined, counter: "" }, sum, kept, bytes });
   }
 
   delete(sessionId: string): void {
@@ -214,17 +224,10 @@ function continuedReply(known: KeptView, reply: ViewReply): ViewReply | undefine
 
 /** The view of a session that begins, before its first record. */
 function begunView(epoch: string): KeptView {
-  return { view: { ...emptyView(), epoch, rev: epoch }, sum: 0, kept: { list: [], isRefused: false }, bytes: 0 };
-}
-
-function withoutTokens(view: SessionView): SessionView {
-  return view.tokens === undefined && view.counter === "" ? view : { ...view, tokens: undefined, counter: "" };
+  const kept = { list: [], isRefused: false, isLent: true };
+  return { view: { ...emptyView(), epoch, rev: epoch }, sum: 0, kept, bytes: 0 };
 }
 
 function bytesOf(texts: readonly string[]): number {
-  let characters = 0;
-  for (const text of texts) {
-    characters += text.length;
-  }
-  return bytesOfCharacter * characters + bytesOfRecord * texts.length;
+  return texts.reduce((sum, { length }) => sum + bytesOfCharacter * length + bytesOfRecord, 0);
 }

@@ -119,7 +119,7 @@ export class RedisSessionStore implements SessionStore {
 
   readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
     return promised(() => {
-      const known = this.#views.get(session.id);
+      const known = this.#views.get(session.id, true);
       if (options.take !== undefined) {
         return this.#readTaking(session, options, { take: options.take, known });
       }

@@ -206,7 +206,7 @@ export class SealedCalls {
         return kept.opened;
       });
       const texts = list.map(({ text }) => text);
-      keptRecords.set(texts, { list, source: sealed, isRefused: false });
+      keptRecords.set(texts, { list, source: sealed, isRefused: false, isLent: true });
       return texts;
     } catch (error) {
       refuseKept(sealed);
