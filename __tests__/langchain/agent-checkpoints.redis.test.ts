@@ -115,22 +115,6 @@ describe("an agent beside a checkpointer", () => {
       expect(await stored()).toEqual(before);
     },
   );
-
-  it("answers an earlier question that was edited, and brings back nothing of what followed it", async () => {
-    const { ask, model, history, stored } = checkpointedAgent();
-    for (const id of ["q1", "look q2", "q3"]) {
-      await ask(id);
-    }
-    await history.replaceFrom("look q2", [new HumanMessage({ id: "look q2", content: "look again" })]);
-    const { said, last } = await ask("look q2", "look again");
-    expect([said, last]).toEqual(["answer 4 to look again", "answer 4 to look again"]);
-    expect(sketch(model.sent.at(-2)!)).toEqual(["q1", "answer 1 to q1", "look again"]);
-    expect(await stored()).toEqual([
-      ...["q1", "answer 1 to q1", "look again", "<ai>", "found look again", "answer 4 to look again"],
-    ]);
-    await ask("q4");
-    expect(sketch(model.sent.at(-1)!).slice(-2)).toEqual(["answer 4 to look again", "q4"]);
-  });
 });
 
 /** Each value once; agent-checkpoints.property.redis.test.ts draws from all pairs. */
@@ -154,17 +138,6 @@ describe.each(settings)("an agent beside a checkpointer ($durability, $persist)"
     expect(sketch(model.sent.at(-1)!)).toEqual(left);
   });
 
-  it("answers the newest question as it was edited, under its id", async () => {
-    const { ask, history, stored } = checkpointedAgent(setting);
-    await ask("q1");
-    await ask("q2", "look q2");
-    await history.replaceFrom("q2", [new HumanMessage({ id: "q2", content: "q2, better" })]);
-    const { said, state } = await ask("q2", "q2, better");
-    expect(said).toBe("answer 3 to q2, better");
-    expect(await stored()).toEqual(["q1", "answer 1 to q1", "q2, better", "answer 3 to q2, better"]);
-    expect(sketch(state)).toEqual(["q2, better", "answer 3 to q2, better"]);
-  });
-
   it("gives the answer that another process stored in the place of the one in the state", async () => {
     const { ask, history, stored, idOf, model, memory } = checkpointedAgent(setting);
     await ask("q1");
@@ -185,27 +158,6 @@ describe.each(settings)("an agent beside a checkpointer ($durability, $persist)"
 describe.each(settings)(
   "an agent beside a checkpointer whose newest question has no answer ($durability, $persist)",
   (setting) => {
-    it("answers that one, or an older one that comes again", async () => {
-      const { ask, failing, stored, model } = checkpointedAgent(setting);
-      await ask("q1");
-      await failing("q2");
-      const calls = model.sent.length;
-      expect((await ask("q1")).said).toBe("answer 1 to q1");
-      expect(model.sent).toHaveLength(calls);
-      expect((await ask("q2")).said).toBe("answer 2 to q2");
-      expect((await ask("q1")).said).toBe("answer 1 to q1");
-      expect(await stored()).toEqual(["q1", "answer 1 to q1", "q2", "answer 2 to q2"]);
-    });
-
-    it("answers an older one that was edited", async () => {
-      const { ask, failing, stored, history } = checkpointedAgent(setting);
-      await ask("q1");
-      await failing("q2");
-      await history.replaceFrom("q1", [new HumanMessage({ id: "q1", content: "q1, better" })]);
-      expect((await ask("q1", "q1, better")).said).toBe("answer 2 to q1, better");
-      expect(await stored()).toEqual(["q1, better", "answer 2 to q1, better"]);
-    });
-
     it("answers each of several without an answer, and a retry by the name of its turn", async () => {
       const { ask, failing, stored } = checkpointedAgent(setting);
       await failing("q1", "q1", "turn 1");

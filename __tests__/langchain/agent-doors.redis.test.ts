@@ -1,14 +1,12 @@
 import { AIMessage, HumanMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { Command, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
-import { createAgent, createMiddleware, humanInTheLoopMiddleware, piiMiddleware } from "langchain";
+import { createAgent, createMiddleware, humanInTheLoopMiddleware } from "langchain";
 import { providerStrategy, toolStrategy } from "langchain";
 import type { AgentMiddleware } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/doors/agent/middleware.js";
-import type { AppendOptions } from "../../src/memory/session/append-options.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
@@ -186,67 +184,9 @@ describe("a repeated turn of an agent", () => {
     expect([runs, model.sent.length]).toEqual([1, 1]);
     expect(await transcript(memory)).toEqual(["go", "<ai>", "found it 1"]);
   });
-
-  it("goes on from steps of a failed run, and the state shows them in order", async () => {
-    const memory = newMemory();
-    let isDown = true;
-    const model = new ToolModel((sent) => {
-      const steps = sent.filter((message) => message.getType() === "tool").length;
-      return steps === 2 ? "done" : steps === 1 && isDown ? new Error("model is down") : lookupCall(`${steps}`);
-    });
-    const agent = agentOf(memory, model);
-    await expect(agent.invoke(ask("go", "q1"), ann)).rejects.toThrow("model is down");
-    isDown = false;
-    const { messages } = await agent.invoke(ask("go", "q1"), ann);
-    expect(sketch(messages)).toEqual(["go", "<ai>", "found 0", "<ai>", "found 1", "done"]);
-    expect(await transcript(memory)).toEqual(sketch(messages));
-    expect((await memory.history("ann").getTranscript()).map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
-  });
 });
 
 describe("what an agent stores", () => {
-  class RedactingHistory extends RedisChatMessageHistory {
-    override append(messages: readonly BaseMessage[], options?: AppendOptions) {
-      const redacted = messages.map((message) =>
-        message.getType() === "human"
-          ? new HumanMessage({ id: message.id!, content: message.text.replaceAll(/\d/g, "#") })
-          : message,
-      );
-      return super.append(redacted, options);
-    }
-  }
-
-  it.each(["turn", "step"] as const)("is what a history's own append makes of it (%s)", async (persist) => {
-    const options = { url: sharedRedisUrl(), redis: { keyPrefix: uniquePrefix() } };
-    const histories: RedactingHistory[] = [];
-    const memory = newMemory(options);
-    memory.history = (sessionId) => {
-      const history = new RedactingHistory({ sessionId, ...options });
-      histories.push(history);
-      return history;
-    };
-    const model = answering();
-    const agent = agentOf(memory, model, { persist });
-    await agent.invoke(ask("card 4111", "q1"), ann);
-    await agent.invoke(ask("card 4111", "q1"), ann);
-    await agent.invoke(ask("next", "q2"), ann);
-    expect(model.sent.map(sketch)).toEqual([["card 4111"], ["card ####", "answer 1", "next"]]);
-    expect(await transcript(memory)).toEqual(["card ####", "answer 1", "next", "answer 2"]);
-    await Promise.all(histories.map((history) => history.close()));
-  });
-
-  it("is what another middleware makes of it, also by the first write, and a retry of it is known", async () => {
-    const memory = newMemory();
-    const model = answering();
-    const others = [piiMiddleware("email", { strategy: "redact", applyToInput: true })] as AgentMiddleware[];
-    const agent = agentOf(memory, model, { others });
-    await agent.invoke(ask("mail ann@example.org", "q1"), ann);
-    await agent.invoke(ask("mail ann@example.org", "q1"), ann);
-    expect(model.sent).toHaveLength(1);
-    expect(JSON.stringify(await memory.history("ann").getTranscript())).not.toContain("ann@");
-    expect(await transcript(memory)).toHaveLength(2);
-  });
-
   it("holds the results of parallel tools in the order of their calls, each once", async () => {
     const memory = newMemory();
     const slow = tool(

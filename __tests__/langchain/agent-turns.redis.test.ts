@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage, SystemMessage, type BaseMessage, type ContentBlock } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { tool as makeTool } from "@langchain/core/tools";
 import {
@@ -14,7 +14,6 @@ import {
   type AgentMiddleware,
 } from "langchain";
 import { z } from "zod";
-import { writeTurn } from "../../src/memory/session/append-options.js";
 import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/doors/agent/middleware.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
@@ -131,78 +130,6 @@ describe.each(["step", "turn"] as const)("an agent's turn with persist: %s", (pe
     expect(await transcript(memory)).toHaveLength(14);
   });
 
-  it.each([
-    ["no ids", () => undefined],
-    ["ids of its own", (index: number) => `client-${index}`],
-  ])("stores only what is new for a client with %s that holds no words beside calls", async (_, idOf) => {
-    const memory = newMemory();
-    const model: ToolModel = new ToolModel((messages) => {
-      const last = messages.at(-1)!;
-      const call = lookupCall(last.text);
-      call.content = `I look for ${last.text}.`;
-      return last.type === "human" ? call : `answer to ${last.text}`;
-    });
-    const { agent } = newAgent(memory, model, { persist });
-    const client: BaseMessage[] = [];
-    const say = (message: BaseMessage) => {
-      message.id = idOf(client.length);
-      client.push(message);
-    };
-    const sent = () => client.map(({ id, text, type }) => ({ ...(id && { id }), role: type, content: text }));
-    for (const question of ["q1", "q2", "q3"]) {
-      say(human(question));
-      const { messages } = await agent.invoke({ messages: sent() }, ann);
-      say(ai(messages.at(-1)!.text));
-    }
-    const turnOf = (text: string) => [text, `I look for ${text}.`, `found ${text}`, `answer to found ${text}`];
-    const turns = ["q1", "q2", "q3"].flatMap(turnOf);
-    expect(await transcript(memory)).toEqual(turns);
-    expect(sketch(model.sent.at(-1)!)).toEqual(turns.slice(0, -1));
-    expect(validateConversation(model.sent.at(-1)!, { purpose: "model-input" })).toEqual([]);
-  });
-
-  it("answers from the store where the client sends the part of the answer that it got along", async () => {
-    const memory = newMemory();
-    const { agent, model } = newAgent(memory, countingModel(), { persist });
-    await agent.invoke(ask("q1", "q1"), ann);
-    const said = [human("q1", "q1"), ai("ans")];
-    expect((await agent.invoke({ messages: said }, ann)).messages.at(-1)!.text).toBe("answer 1");
-    const plain = [human("q1"), ai("answer 1"), human("q2")];
-    await agent.invoke({ messages: plain }, ann);
-    const again = await agent.invoke({ messages: [...plain, ai("answer")] }, ann);
-    expect([again.messages.at(-1)!.text, model.sent.length]).toEqual(["answer 2", 2]);
-    expect(await transcript(memory)).toEqual(["q1", "answer 1", "q2", "answer 2"]);
-  });
-
-  it("replaces a stopped answer also where the client sends the part that it got along", async () => {
-    const memory = newMemory();
-    const { agent, model } = newAgent(memory, countingModel(), { persist });
-    const stopped = new AIMessage({ content: "answer 0", response_metadata: { interrupted: true } });
-    await memory.history("ann").append([human("q1", "q1"), stopped]);
-    await agent.invoke({ messages: [human("q1", "q1"), ai("ans")] }, ann);
-    expect(model.sent.map(sketch)).toEqual([["q1"]]);
-    expect(await transcript(memory)).toEqual(["q1", "answer 1"]);
-  });
-
-  it("answers the same words about another picture anew, and a picture sent again from the store", async () => {
-    const memory = newMemory();
-    const { agent, model } = newAgent(memory, countingModel(), { persist });
-    const picture = (name: string) => ({ type: "image_url", image_url: { url: `https://example.com/${name}.png` } });
-    const [words, cat, dog] = [{ type: "text", text: "And this?" }, picture("cat"), picture("dog")];
-    const answer = async (sessionId: string, ...content: ContentBlock[]) => {
-      const said = [human("q1"), ai("answer 1"), new HumanMessage({ content })];
-      return (await agent.invoke({ messages: said }, { configurable: { sessionId } })).messages.at(-1)!.text;
-    };
-    await agent.invoke(ask("q1"), ann);
-    await memory.history("bob").addMessages([human("q1"), ai("answer 1")]);
-    expect(await answer("ann", words, cat)).toBe("answer 2");
-    expect(await answer("ann", words, cat)).toBe("answer 2");
-    expect(await answer("ann", words, dog)).toBe("answer 3");
-    expect(await answer("bob", dog)).toBe("answer 4");
-    expect(await answer("bob", dog)).toBe("answer 4");
-    expect(model.sent).toHaveLength(4);
-  });
-
   it("takes the answer of a second writer into the next view and keeps both turns", async () => {
     const memory = newMemory();
     const model = new ToolModel(async (messages) => {
@@ -312,13 +239,6 @@ describe("an agent's turn whose run fails", () => {
     await agent.invoke(ask("look", "q1"), ann);
     const view = sketch(await memory.history("ann").getMessages());
     expect(view).toEqual(["first", "look", "<ai>", "found look", "found it", "between", "said between"]);
-  });
-
-  it("leaves nothing with persist: turn", async () => {
-    const memory = newMemory();
-    const { agent } = newAgent(memory, new ToolModel(() => new Error("model is down")), { persist: "turn" });
-    await expect(agent.invoke(ask("q", "q1"), ann)).rejects.toThrow("model is down");
-    expect(await transcript(memory)).toEqual([]);
   });
 });
 
@@ -519,18 +439,6 @@ describe("an agent that is stopped", () => {
         stored.some((message) => (message.response_metadata as Record<string, unknown>)["interrupted"] === true),
       ).toBe(onAbort === "keep");
     }
-  });
-
-  it("runs anew at the next try, and its answer takes the interrupted one's place", async () => {
-    const memory = newMemory();
-    const stopped = new AIMessage({ content: "one two", id: "a", response_metadata: { interrupted: true } });
-    await writeTurn(memory.history("ann"), [human("q", "q1"), stopped], { turnId: "q1", turn: { done: false } });
-    const { agent, model } = newAgent(memory);
-    await agent.invoke(ask("q", "q1"), ann);
-    expect(sketch(model.sent[0]!)).toEqual(["q"]);
-    expect(await transcript(memory)).toEqual(["q", "answer 1"]);
-    await agent.invoke(ask("q", "q1"), ann);
-    expect(model.sent).toHaveLength(1);
   });
 });
 

@@ -9,8 +9,7 @@ import { validateConversation } from "../../src/conversation/structure/validate.
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, aiCalls, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { RedactingHistory } from "../support/redacting-history.js";
+import { uniquePrefix } from "../support/shared-redis.js";
 
 afterEach(closeMemories);
 
@@ -19,8 +18,6 @@ function countingModel(): ScriptedModel {
   let count = 0;
   return new ScriptedModel(() => `a${(count += 1)}`);
 }
-
-const picture = (name: string) => ({ type: "image_url", image_url: { url: `https://example.com/${name}.png` } });
 const transcript = async (memory: RedisChatMemory) => texts(await memory.history("ann").getTranscript());
 const session = { configurable: { sessionId: "ann" } };
 const turn = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } });
@@ -230,99 +227,6 @@ describe("a client that sends its whole history", () => {
     expect((await chain.invoke(client.slice(0, -1), session)).text).toBe("a4");
     expect(model.sent).toHaveLength(4);
   });
-
-  it("adds only the new message where it holds less of a stopped answer, or a question without an answer", async () => {
-    const memory = newMemory();
-    const model = new ScriptedModel((messages) => {
-      const { text } = messages.at(-1)!;
-      return text === "q2" ? new Error("model is down") : `one two three to ${text}`;
-    });
-    const chain = withRedisMemory(model, { memory });
-    for await (const chunk of await chain.stream([human("q1")], session)) {
-      if (chunk.text.startsWith("two")) {
-        break;
-      }
-    }
-    await memory.drain();
-    const [, stopped] = await transcript(memory);
-    expect(stopped).toMatch(/^one two/);
-    const client = [human("q1"), ai("one"), human("q2")];
-    await expect(chain.invoke([...client], session)).rejects.toThrow("model is down");
-    client.push(human("q3"));
-    const { text } = await chain.invoke([...client], session);
-    expect(await transcript(memory)).toEqual(["q1", stopped, "q2", "q3", text]);
-    expect((await chain.invoke([...client], session)).text).toBe(text);
-    expect(model.sent.slice(1).map(texts)).toEqual([
-      ["q1", stopped, "q2"],
-      ["q1", stopped, "q2", "q3"],
-    ]);
-  });
-
-  it("adds only the new message where two tabs hold a conversation each", async () => {
-    const memory = newMemory();
-    const chain = withRedisMemory(countingModel(), { memory });
-    const tabs: BaseMessage[][] = [[], []];
-    await chain.invoke("q", session);
-    for (const [index, tab] of [0, 1, 0, 1, 1, 0].entries()) {
-      const held = tabs[tab]!;
-      held.push(human(`q${index}`));
-      held.push(ai((await chain.invoke([human("q"), ai("a1"), ...held], session)).text));
-    }
-    const said = ["q0", "a2", "q1", "a3", "q2", "a4", "q3", "a5", "q4", "a6", "q5", "a7"];
-    expect(await transcript(memory)).toEqual(["q", "a1", ...said]);
-  });
-
-  it("gets an answer of its own to the same words about another picture, and the stored one to the same", async () => {
-    const memory = newMemory();
-    const model = countingModel();
-    const chain = withRedisMemory(model, { memory });
-    const asked = (...content: object[]) => [
-      { role: "user", content: "q1" },
-      { role: "assistant", content: "a1" },
-      { role: "user", content },
-    ];
-    const [words, cat, dog] = [{ type: "text", text: "And this?" }, picture("cat"), picture("dog")];
-    await chain.invoke("q1", session);
-    await memory.history("bob").addMessages([human("q1"), ai("a1")]);
-    const answer = async (input: object, sessionId: string) =>
-      (await chain.invoke(input as never, { configurable: { sessionId } })).text;
-    expect(await answer(asked(words, cat), "ann")).toBe("a2");
-    expect(await answer(asked(words, cat), "ann")).toBe("a2");
-    expect(await answer(asked(words, dog), "ann")).toBe("a3");
-    expect(await answer(asked(dog), "bob")).toBe("a4");
-    expect(await answer(asked(dog), "bob")).toBe("a4");
-  });
-});
-
-describe("a run that fails", () => {
-  const failingOnce = () => {
-    let calls = 0;
-    return new ScriptedModel(() => ((calls += 1) === 1 ? new Error("model is down") : `a${calls}`));
-  };
-
-  it("stores nothing with persist turn", async () => {
-    const memory = newMemory();
-    const chain = withRedisMemory(failingOnce(), { memory, persist: "turn" });
-    await expect(chain.invoke("q", turn("t"))).rejects.toThrow("model is down");
-    expect(await transcript(memory)).toEqual([]);
-    await chain.invoke("q", turn("t"));
-    expect(await transcript(memory)).toEqual(["q", "a2"]);
-  });
-
-  it.each([
-    ["turnId", "q", turn("t")],
-    ["ids", human("q", "q1"), session],
-  ])("leaves the question with persist step, and a retry with the same %s adds the answer", async (_, q, config) => {
-    const memory = newMemory();
-    const model = failingOnce();
-    const chain = withRedisMemory(model, { memory, persist: "step" });
-    await expect(chain.invoke(q, config)).rejects.toThrow("model is down");
-    expect(await transcript(memory)).toEqual(["q"]);
-    expect((await chain.invoke(q, config)).text).toBe("a2");
-    expect(texts(model.sent[1]!)).toEqual(["q"]);
-    expect(await transcript(memory)).toEqual(["q", "a2"]);
-    expect((await chain.invoke(q, config)).text).toBe("a2");
-  });
 });
 
 describe("the cost of a chain's turn", () => {
@@ -456,23 +360,5 @@ describe("what the model is given", () => {
     }
     expect(texts(model.sent[2]!)).toEqual(["Be kind.", "q1", "a1", "q2", "a2", "q3"]);
     expect(await transcript(memory)).toEqual(["Be kind.", "q1", "a1", "q2", "a2", "q3", "a3"]);
-  });
-});
-
-describe("a history that redacts what is written", () => {
-  it.each(["turn", "step"] as const)("decides about all that a run stores with persist %s", async (persist) => {
-    const options = { url: sharedRedisUrl(), redis: { keyPrefix: uniquePrefix() } };
-    const histories: RedactingHistory[] = [];
-    const memory = newMemory(options);
-    memory.history = (sessionId) => {
-      const history = new RedactingHistory({ sessionId, ...options });
-      histories.push(history);
-      return history;
-    };
-    const chain = withRedisMemory(countingModel(), { memory, persist });
-    await chain.invoke("card 4111", turn("t"));
-    expect((await chain.invoke("card 4111", turn("t"))).text).toBe("a#");
-    expect(await transcript(memory)).toEqual(["card ####", "a#"]);
-    await Promise.all(histories.map((history) => history.close()));
   });
 });

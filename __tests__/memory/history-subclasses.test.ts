@@ -55,6 +55,22 @@ describe("a history that overrides append decides about everything that is writt
     await chain.invoke("card 4111", { configurable: { sessionId: "chain" } });
     expect(texts(await memory.history("chain").getTranscript())).toEqual(["card ####", "your card ####"]);
   });
+
+  it.each(["turn", "step"] as const)(
+    "by the middleware of an agent, whose next question sees it (%s)",
+    async (persist) => {
+      const memory = new RedactingMemory(store);
+      const model = new ToolModel(() => "your card 4111");
+      const agent = createAgent({ model, tools: [], middleware: [redisMemoryMiddleware({ memory, persist })] });
+      for (const id of ["q1", "q1", "q2"]) {
+        const messages = [new HumanMessage({ id, content: "card 4111" })];
+        await agent.invoke({ messages }, { configurable: { sessionId: `agent ${persist}` } });
+      }
+      const stored = ["card ####", "your card ####"];
+      expect(model.sent.map(texts)).toEqual([["card 4111"], [...stored, "card 4111"]]);
+      expect(texts(await memory.history(`agent ${persist}`).getTranscript())).toEqual([...stored, ...stored]);
+    },
+  );
 });
 
 describe("a history that returns an outcome of its own from append", () => {

@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { AIMessage, SystemMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import type { HistoryManagerOptions, ModelCallRequest } from "../../src/doors/tool-loop/history-manager-options.js";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
@@ -8,10 +8,9 @@ import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-m
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { uniquePrefix } from "../support/shared-redis.js";
 import { characterCounter } from "../history-manager/instances.js";
 import { closeMemories, events, eventTypes, newMemory, texts } from "../support/memories.js";
-import { RedactingHistory } from "../support/redacting-history.js";
 
 afterEach(closeMemories);
 
@@ -164,15 +163,6 @@ describe("a turn of a HistoryManager that runs again", () => {
 });
 
 describe("a turn of a HistoryManager of which a part is stored", () => {
-  it("uses the stored question and adds only the answer", async () => {
-    const memory = newMemory();
-    await writeTurn(memory.history("s"), [human("q1")], { turnId, turn: { done: false } });
-    expect(await run(managerOf(memory), { question: "q1", answer: "a1", turnId })).toEqual(["rendered q1"]);
-    expect(await transcript(memory)).toEqual(["q1", "a1"]);
-    await run(managerOf(memory), { question: "q1", answer: "a2", turnId });
-    expect(await transcript(memory)).toEqual(["q1", "a1"]);
-  });
-
   it("uses the stored question also where others have written since", async () => {
     const memory = newMemory();
     await writeTurn(memory.history("s"), [human("q1")], { turnId, turn: { done: false } });
@@ -209,18 +199,6 @@ describe("a turn of a HistoryManager of which a part is stored", () => {
     expect(await run(managerOf(memory), { question: "q1", answer: "half an hour", turnId })).toEqual(["rendered q1"]);
     expect(await transcript(memory)).toEqual(["q1", "half an hour"]);
   });
-
-  it("keeps an interrupted answer that others have written behind, and says that nothing was stored", async () => {
-    const memory = newMemory();
-    const stopped = managerOf(memory);
-    await stopped.getHistoryForModelCall(asking("q1", { turnId }));
-    stopped.addAssistantMessage(new AIMessage({ content: "half an", response_metadata: { interrupted: true } }));
-    await stopped.commit();
-    await memory.history("s").append([human("q2"), ai("a2")]);
-    await run(managerOf(memory), { question: "q1", answer: "late", turnId });
-    expect(await transcript(memory)).toEqual(["q1", "half an", "q2", "a2"]);
-    expect(events).toContainEqual({ type: "turn_not_stored", sessionId: "s", turnId, reason: "overtaken" });
-  });
 });
 
 describe("what the application stored of the question before a HistoryManager runs", () => {
@@ -229,14 +207,6 @@ describe("what the application stored of the question before a HistoryManager ru
     await memory.history("s").append([human("q")]);
     expect(await run(managerOf(memory), { question: "q", answer: "a" })).toEqual(["rendered q"]);
     expect(await transcript(memory)).toEqual(["q", "a"]);
-  });
-
-  it("is the turn's question in parts too, and its pictures stand behind the rendered text", async () => {
-    const memory = newMemory();
-    const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
-    await memory.history("s").append([new HumanMessage({ content: [image, { type: "text", text: "q" }] })]);
-    const { messages } = await managerOf(memory).getHistoryForModelCall(asking("q"));
-    expect(messages.map((message) => message.content)).toEqual([[{ type: "text", text: "rendered q" }, image]]);
   });
 
   it.each(["q\n\nfile.pdf: 3 pages", "question", "another", " q", "Q"])(
@@ -258,16 +228,6 @@ describe("what the application stored of the question before a HistoryManager ru
 });
 
 describe("a turn of a HistoryManager that fails or is stopped", () => {
-  it("stores nothing where the run fails, and the next try stores the turn once", async () => {
-    const memory = newMemory();
-    const failed = managerOf(memory);
-    await failed.getHistoryForModelCall(asking("q1", { turnId }));
-    failed.discardTurn();
-    expect(await transcript(memory)).toEqual([]);
-    await run(failed, { question: "q1", answer: "a1", turnId });
-    expect(await transcript(memory)).toEqual(["q1", "a1"]);
-  });
-
   it("marks its question and steps where the provider refused them, with their sources, and only then", async () => {
     const memory = newMemory();
     for (const [status, stored] of [
@@ -444,20 +404,5 @@ describe("a turn of a HistoryManager", () => {
     }
     const stored = await memory.history("s").getTranscript();
     expect(stored.filter((message) => message.getType() === "system")).toHaveLength(1);
-  });
-});
-
-describe("a turn of a HistoryManager on a history that redacts what it writes", () => {
-  it("is stored redacted, once, and shows its question once when it runs again", async () => {
-    const history = new RedactingHistory({
-      sessionId: "s",
-      url: sharedRedisUrl(),
-      redis: { keyPrefix: uniquePrefix() },
-    });
-    const rest = { question: "card 4111", turnId };
-    await run(managerOf(history), { ...rest, answer: "your card 4111" });
-    expect(await run(managerOf(history), { ...rest, answer: "again 4111" })).toEqual(["rendered card 4111"]);
-    expect(texts(await history.getTranscript())).toEqual(["card ####", "your card ####"]);
-    await history.close();
   });
 });
