@@ -79,8 +79,7 @@ async function titleUnderLease(
   { model, prompt = defaultPrompt, onEvent }: TitleModel & Pick<SessionOfMemory["context"], "onEvent">,
 ): Promise<boolean> {
   const { store, ref } = place;
-  const lease = await store.data.acquireLease(ref, leaseMs);
-  if (lease === undefined) {
+  if (!(await store.data.acquireLease(ref, leaseMs))) {
     return false;
   }
   try {
@@ -106,7 +105,7 @@ async function titleUnderLease(
     }
     return true;
   } finally {
-    await store.data.releaseLease(ref, lease);
+    await store.data.releaseLease(ref);
   }
 }
 

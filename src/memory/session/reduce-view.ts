@@ -78,14 +78,13 @@ async function underLease<T>({ ref, context }: SessionOfMemory, reduce: () => Pr
   if (!reducer!.requiresLease) {
     return reduce();
   }
-  const lease = await store.data.acquireLease(ref, reducer!.leaseMs);
-  if (lease === undefined) {
+  if (!(await store.data.acquireLease(ref, reducer!.leaseMs))) {
     return "taken";
   }
   try {
     return await reduce();
   } finally {
-    await store.data.releaseLease(ref, lease);
+    await store.data.releaseLease(ref);
   }
 }
 

@@ -14,7 +14,7 @@ import { sizeLimits } from "../contract/size-limits.js";
 import type { SessionStore } from "../contract/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../contract/session-writes.js";
 import { appendTo } from "./append.js";
-import { InMemorySessionData, InMemoryLeases } from "./session-data.js";
+import { InMemorySessionData } from "./session-data.js";
 import { InMemoryCopies } from "./copies.js";
 import { InMemoryEdits } from "./edits.js";
 import { acquireHold } from "./holds.js";
@@ -58,11 +58,10 @@ export class InMemorySessionStore implements SessionStore {
   /** @throws ConfigurationError naming the option. */
   constructor(options: InMemorySessionStoreOptions = {}) {
     const { now, onEvent, limits } = parseOptions("InMemorySessionStore", schema(), options);
-    const leases = new InMemoryLeases();
-    this.#sessions = new InMemorySessions({ now, onEvent, onSweep: () => leases.clear(now()) });
+    this.#sessions = new InMemorySessions({ now, onEvent });
     this.limits = limits;
     this.edits = new InMemoryEdits(this.#sessions, this.limits);
-    this.data = new InMemorySessionData(this.#sessions, leases);
+    this.data = new InMemorySessionData(this.#sessions);
     this.lists = new InMemoryLists(this.#sessions);
     this.copies = new InMemoryCopies(this.#sessions);
   }

@@ -1,6 +1,5 @@
 import type { SessionData } from "../contract/session-data.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
-import { randomToken } from "../../base/ids.js";
 import { pageBounds, type StoredPage, type StoredPageRequest, type StoredStats } from "../contract/session-pages.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { applySide, sideWithPrefix, type SideWrite } from "../contract/side-fields.js";
@@ -12,11 +11,11 @@ import type { InMemorySessions } from "./sessions.js";
 /** In-memory data of sessions beside their logs. */
 export class InMemorySessionData implements SessionData {
   readonly #sessions: InMemorySessions;
-  readonly #leases: InMemoryLeases;
+  /** When the lease of a session ends, in milliseconds since 1970. */
+  readonly #leases = new Map<string, number>();
 
-  constructor(sessions: InMemorySessions, leases: InMemoryLeases) {
+  constructor(sessions: InMemorySessions) {
     this.#sessions = sessions;
-    this.#leases = leases;
   }
 
   async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
@@ -99,13 +98,17 @@ export class InMemorySessionData implements SessionData {
     });
   }
 
-  async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
-    const request = { now: this.#sessions.now(), ttlMs };
-    return this.#sessions.call("acquireLease", session, () => this.#leases.acquire(session.id, request));
+  async acquireLease(session: SessionRef, ttlMs: number): Promise<boolean> {
+    return this.#sessions.call("acquireLease", session, () => {
+      const now = this.#sessions.now();
+      const isFree = (this.#leases.get(session.id) ?? -1) < now;
+      this.#leases.set(session.id, isFree ? now + ttlMs : this.#leases.get(session.id)!);
+      return isFree;
+    });
   }
 
-  async releaseLease(session: SessionRef, token: string): Promise<void> {
-    return this.#sessions.call("releaseLease", session, () => this.#leases.release(session.id, token));
+  async releaseLease(session: SessionRef): Promise<void> {
+    this.#sessions.call("releaseLease", session, () => this.#leases.delete(session.id));
   }
 
   async extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {
@@ -115,33 +118,6 @@ export class InMemorySessionData implements SessionData {
       this.#sessions.refresh(isMortal ? stored : undefined, ttlMs);
       return isMortal;
     });
-  }
-}
-
-/** The leases of sessions; times in milliseconds since 1970. */
-export class InMemoryLeases {
-  readonly #leases = new Map<string, { readonly token: string; readonly expiresAt: number }>();
-
-  /** Acquires a session's lease and returns its token; undefined while another token owns it. */
-  acquire(sessionId: string, { now, ttlMs }: { readonly now: number; readonly ttlMs: number }): string | undefined {
-    const lease = this.#leases.get(sessionId);
-    if (lease !== undefined && lease.expiresAt >= now) {
-      return undefined;
-    }
-    const token = randomToken();
-    this.#leases.set(sessionId, { token, expiresAt: now + ttlMs });
-    return token;
-  }
-
-  release(sessionId: string, token: string): void {
-    if (this.#leases.get(sessionId)?.token === token) {
-      this.#leases.delete(sessionId);
-    }
-  }
-
-  /** Removes the leases that expired before this time; by default all. */
-  clear(now = Infinity): void {
-    this.#leases.forEach(({ expiresAt }, sessionId) => expiresAt < now && this.#leases.delete(sessionId));
   }
 }
 

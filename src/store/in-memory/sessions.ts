@@ -8,8 +8,6 @@ import type { InMemorySession } from "./session.js";
 export interface InMemorySessionsOptions {
   readonly now: () => number;
   readonly onEvent: MemoryEventHandler | undefined;
-  /** Called when expired sessions are removed. */
-  readonly onSweep: () => void;
 }
 
 /** A session that a caller may touch, and the reply to a repeated call. */
@@ -176,7 +174,6 @@ export class InMemorySessions {
       }
     }
     this.#guards.forEach((until, sessionId) => until < this.now() && this.#guards.delete(sessionId));
-    this.#options.onSweep();
     this.#sweepAt = Math.max(1_000, 2 * this.#sessions.size);
   }
 
