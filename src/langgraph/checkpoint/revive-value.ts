@@ -1,6 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { positionsIn } from "./item-ranges.js";
-import { messageOf, messageParts, type MessageParts } from "./revive-message.js";
+import { messageOf, messageParts } from "./revive-message.js";
 import { referenceKey } from "./split-value.js";
 
 type Fields = Record<string, unknown>;
@@ -11,59 +11,6 @@ export interface ValueSource {
   readonly serde: SerializerProtocol;
   /** The text of the item at a position. */
   readonly textAt: (position: number) => string;
-  readonly items: ItemParser;
-}
-
-/** The JSON of an item, and its parts where it is a message. */
-interface ParsedItem {
-  readonly json: unknown;
-  readonly message?: MessageParts | undefined;
-}
-
-/** Parses items. One that comes again, because the checkpoints of a list share it, is copied and not parsed again. */
-export class ItemParser {
-  /** The text of an item that came once. */
-  readonly #seen = new Map<number, string>();
-  readonly #kept = new Map<number, ParsedItem>();
-
-  /** The content of the item at a position, in objects that nobody else has. */
-  parse(position: number, text: string): ParsedItem {
-    if (this.#seen.get(position) !== text) {
-      // It is not kept before it comes again: mostly it does not.
-      this.#seen.set(position, text);
-      this.#kept.delete(position);
-      return parsedItem(text);
-    }
-    const kept = this.#kept.get(position) ?? parsedItem(text);
-    this.#kept.set(position, kept);
-    const { json, message } = kept;
-    return message === undefined
-      ? { json: copied(json) }
-      : { json: undefined, message: { ...message, kwargs: copied(message.kwargs) as Fields } };
-  }
-}
-
-function parsedItem(text: string): ParsedItem {
-  const json: unknown = JSON.parse(text);
-  return { json, message: messageParts(text, json) };
-}
-
-/** A copy of JSON, in a third of the time that parsing takes: both share the strings. */
-function copied(json: unknown): unknown {
-  if (typeof json !== "object" || json === null) {
-    return json;
-  }
-  if (Array.isArray(json)) {
-    return json.map(copied);
-  }
-  // Spread makes an own `__proto__` an own property again, and then assignment keeps it one.
-  const copy: Fields = { ...json };
-  for (const name in copy) {
-    if (typeof copy[name] === "object") {
-      copy[name] = copied(copy[name]);
-    }
-  }
-  return copy;
 }
 
 /**
@@ -138,7 +85,8 @@ class ValueReader {
   #reviveItem(position: number, place: Place): void {
     // Item by item: of a long range that a damaged record names, the first that is missing ends it.
     const text = this.#source.textAt(position);
-    const { json, message } = this.#source.items.parse(position, text);
+    const json: unknown = JSON.parse(text);
+    const message = messageParts(text, json);
     if (message !== undefined) {
       place(messageOf(message));
     } else {

@@ -3,7 +3,7 @@ import { MemoryError } from "../../base/errors.js";
 import { configOf, parentConfigOf } from "./config.js";
 import { positionsIn } from "./item-ranges.js";
 import { writesInOrder, type StoredWrite } from "./pending-writes.js";
-import { ItemParser, reviveValue } from "./revive-value.js";
+import { reviveValue } from "./revive-value.js";
 import type { SealedTexts } from "../../store/sealed/sealed-texts.js";
 import { parseRecord, placeOf, writeRecords, type StoredRecord } from "../../store/redis/thread-records.js";
 import { corruptCheckpoint, damagedCheckpoint } from "../../store/redis/thread-errors.js";
@@ -34,12 +34,11 @@ export const opaqueSerializer: SerializerProtocol = {
   loadsTyped: async (type, data) => (type === "json" && typeof data === "string" ? (JSON.parse(data) as object) : {}),
 };
 
-/** Reads what is stored of one thread. Remembers the items that it parsed. */
+/** Reads what is stored of one thread. */
 export class ThreadReader {
   readonly #threadId: string;
   readonly #serde: SerializerProtocol;
   readonly #sealed: SealedTexts;
-  readonly #items = new ItemParser();
 
   constructor(threadId: string, serde: SerializerProtocol, sealed: SealedTexts) {
     this.#threadId = threadId;
@@ -94,7 +93,7 @@ export class ThreadReader {
   ): Promise<unknown> {
     try {
       const textAt = this.#textOf(member, items);
-      return await reviveValue(json, base, { serde: this.#serde, textAt, items: this.#items });
+      return await reviveValue(json, base, { serde: this.#serde, textAt });
     } catch (error) {
       // A serializer refuses what it did not write by errors of any kind.
       throw MemoryError.isInstance(error) ? error : corruptCheckpoint(this.#threadId, placeOf(member).id, error);
