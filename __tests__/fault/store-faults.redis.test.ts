@@ -113,7 +113,7 @@ describe("RedisSessionStore when replies are lost", () => {
       store.data.readSide({ id: "s" }, ""),
       store.data.writeSide({ id: "s" }, { set: { field: "x" } }),
       store.data.acquireLease({ id: "s" }, 1_000),
-      store.data.releaseLease({ id: "s" }),
+      store.data.releaseLease({ id: "s" }, "token"),
     ];
     for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({ status: "rejected", reason: { name: "StoreError", code: "timeout" } });

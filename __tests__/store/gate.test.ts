@@ -62,7 +62,7 @@ describe("The gate", () => {
 const elsewhere: Readonly<Record<string, string>> = {
   close: "concerns the store",
   "data.acquireLease": "shows and changes nothing of the session",
-  "data.releaseLease": "shows and changes nothing of the session",
+  "data.releaseLease": "the token says who may",
   "data.renewHold": "the ticket says who may",
   "data.releaseHold": "the ticket says who may",
   "copies.create": "the session does not exist yet: copy-cases.ts",

@@ -120,10 +120,10 @@ describe("RedisSessionStore's keys", () => {
   });
 
   it("do not remain after a lease is acquired and released", async () => {
-    await store.data.acquireLease({ id: "s" }, 60_000);
+    const token = await store.data.acquireLease({ id: "s" }, 60_000);
     expect(await keysOf()).toEqual([`${keyPrefix}:{s}:lease`]);
     expect(await client.pttl(`${keyPrefix}:{s}:lease`)).toBeGreaterThan(50_000);
-    await store.data.releaseLease({ id: "s" });
+    await store.data.releaseLease({ id: "s" }, token!);
     expect(await keysOf()).toEqual([]);
   });
 });

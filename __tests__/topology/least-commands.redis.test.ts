@@ -239,8 +239,8 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
       await store.edits.rebuild({ id: "long" }, identify);
     },
     "a lease": async () => {
-      await store.data.acquireLease({ id: "s" }, 1_000);
-      await store.data.releaseLease({ id: "s" });
+      const token = await store.data.acquireLease({ id: "s" }, 1_000);
+      await store.data.releaseLease({ id: "s" }, token!);
     },
     "a turn": async () => {
       const held = { ticket: "a", holdMs: 1_000, graceMs: 1_000, ttlMs: 1_000 };

@@ -35,7 +35,7 @@ export const leastCommands = {
   /** Sessions that expire, and owners. */
   sessionTTL: ["pttl", "pexpireat", "persist"],
   /** Summaries and `oneTurnAtATime`. */
-  leases: ["set"],
+  leases: ["get", "set"],
   /** `waitReplicas`. */
   waitReplicas: ["wait"],
   /** Owners and lists of sessions; looking through everything also needs `scan`. */

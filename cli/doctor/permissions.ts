@@ -27,6 +27,7 @@ const argumentsOf: Readonly<Record<Command, (key: string) => readonly (string | 
   pttl: (key) => [key],
   pexpireat: (key) => [key, 1],
   persist: (key) => [key],
+  get: (key) => [key],
   set: (key) => [key, "a"],
   wait: () => [0, 1],
   exists: (key) => [key],

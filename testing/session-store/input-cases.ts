@@ -32,7 +32,7 @@ export const inputCases: readonly StoreCase[] = [
           store.data.readSide({ id }, ""),
           store.data.writeSide({ id }, { set: { field: "1" } }),
           store.data.acquireLease({ id }, 1_000),
-          store.data.releaseLease({ id }),
+          store.data.releaseLease({ id }, "token"),
         ];
         for (const outcome of await Promise.allSettled(calls)) {
           assert.ok(

@@ -129,16 +129,27 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a lease has one holder until it is released, or has expired",
-    async check({ store, session, time, wait }) {
-      assert.equal(await store.data.acquireLease(session, 60_000), true);
-      assert.equal(await store.data.acquireLease(session, 60_000), false);
-      await store.data.releaseLease(session);
-      assert.equal(await store.data.acquireLease(session, time(40)), true);
+    title: "a lease has one holder until it is released",
+    async check({ store, session }) {
+      const token = await store.data.acquireLease(session, 60_000);
+      assert.ok(token !== undefined && token !== "");
+      assert.equal(await store.data.acquireLease(session, 60_000), undefined);
+      await store.data.releaseLease(session, "another token");
+      assert.equal(await store.data.acquireLease(session, 60_000), undefined);
+      await store.data.releaseLease(session, token);
+      assert.ok((await store.data.acquireLease(session, 60_000)) !== undefined);
       assert.equal((await store.readView(session)).epoch, "");
+    },
+  },
+  {
+    title: "an expired lease can be acquired, and its former holder cannot release it",
+    async check({ store, session, time, wait }) {
+      const first = await store.data.acquireLease(session, time(40));
       await wait(100);
-      assert.equal(await store.data.acquireLease(session, 60_000), true);
-      assert.equal(await store.data.acquireLease(session, 60_000), false);
+      const second = await store.data.acquireLease(session, 60_000);
+      assert.ok(first !== undefined && second !== undefined && first !== second);
+      await store.data.releaseLease(session, first);
+      assert.equal(await store.data.acquireLease(session, 60_000), undefined);
     },
   },
   {

@@ -79,7 +79,8 @@ async function titleUnderLease(
   { model, prompt = defaultPrompt, onEvent }: TitleModel & Pick<SessionOfMemory["context"], "onEvent">,
 ): Promise<boolean> {
   const { store, ref } = place;
-  if (!(await store.data.acquireLease(ref, leaseMs))) {
+  const lease = await store.data.acquireLease(ref, leaseMs);
+  if (lease === undefined) {
     return false;
   }
   try {
@@ -105,7 +106,7 @@ async function titleUnderLease(
     }
     return true;
   } finally {
-    await store.data.releaseLease(ref);
+    await store.data.releaseLease(ref, lease);
   }
 }
 

@@ -78,13 +78,14 @@ async function underLease<T>({ ref, context }: SessionOfMemory, reduce: () => Pr
   if (!reducer!.requiresLease) {
     return reduce();
   }
-  if (!(await store.data.acquireLease(ref, reducer!.leaseMs))) {
+  const lease = await store.data.acquireLease(ref, reducer!.leaseMs);
+  if (lease === undefined) {
     return "taken";
   }
   try {
     return await reduce();
   } finally {
-    await store.data.releaseLease(ref);
+    await store.data.releaseLease(ref, lease);
   }
 }
 

@@ -27,9 +27,10 @@ export interface SessionData {
   releaseHold(session: SessionRef, ticket: string): Promise<void>;
   /** Clears the session but keeps its queue and fencing token, so that the hold continues. Returns the new epoch. */
   restart(session: SessionRef): Promise<string>;
-  /** Acquires a session's lease; false while somebody has it. One that ran out may end with its late holder's. */
-  acquireLease(session: SessionRef, ttlMs: number): Promise<boolean>;
-  releaseLease(session: SessionRef): Promise<void>;
+  /** Acquires a session's lease; returns its token, or undefined while another token owns it. */
+  acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined>;
+  /** Releases the lease if `token` still owns it. */
+  releaseLease(session: SessionRef, token: string): Promise<void>;
   /**
    * Sets the expiry of an expiring session to `ttlMs` from now, in lists too. Returns false and changes nothing for a
    * session that does not expire, does not exist or was erased.

@@ -1,5 +1,6 @@
 import type { SessionData } from "../contract/session-data.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
+import { randomToken } from "../../base/ids.js";
 import { pageBounds, type StoredPage, type StoredPageRequest, type StoredStats } from "../contract/session-pages.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { applySide, sideWithPrefix, type SideWrite } from "../contract/side-fields.js";
@@ -11,8 +12,8 @@ import type { InMemorySessions } from "./sessions.js";
 /** In-memory data of sessions beside their logs. */
 export class InMemorySessionData implements SessionData {
   readonly #sessions: InMemorySessions;
-  /** When the lease of a session ends, in milliseconds since 1970. */
-  readonly #leases = new Map<string, number>();
+  /** Times in milliseconds since 1970. */
+  readonly #leases = new Map<string, { readonly token: string; readonly expiresAt: number }>();
 
   constructor(sessions: InMemorySessions) {
     this.#sessions = sessions;
@@ -98,17 +99,19 @@ export class InMemorySessionData implements SessionData {
     });
   }
 
-  async acquireLease(session: SessionRef, ttlMs: number): Promise<boolean> {
+  async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
     return this.#sessions.call("acquireLease", session, () => {
-      const now = this.#sessions.now();
-      const isFree = (this.#leases.get(session.id) ?? -1) < now;
-      this.#leases.set(session.id, isFree ? now + ttlMs : this.#leases.get(session.id)!);
-      return isFree;
+      const [now, token] = [this.#sessions.now(), randomToken()];
+      const isFree = (this.#leases.get(session.id)?.expiresAt ?? -1) < now;
+      return isFree ? this.#leases.set(session.id, { token, expiresAt: now + ttlMs }) && token : undefined;
     });
   }
 
-  async releaseLease(session: SessionRef): Promise<void> {
-    this.#sessions.call("releaseLease", session, () => this.#leases.delete(session.id));
+  async releaseLease(session: SessionRef, token: string): Promise<void> {
+    return this.#sessions.call("releaseLease", session, () => {
+      const isOwn = this.#leases.get(session.id)?.token === token;
+      void (isOwn && this.#leases.delete(session.id));
+    });
   }
 
   async extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {

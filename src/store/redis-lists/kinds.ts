@@ -113,7 +113,7 @@ const kinds = {
     reencrypt: { part: "checkpoints", plain: plainTexts },
   },
   lease: {
-    ...nothing("it holds nothing, for the seconds of a summary"),
+    ...nothing("it holds a random token, for the seconds of a summary"),
     erase: async (scan, id, { isNamelessOwn }) => {
       await (isNamelessOwn ? command(scan, id, "unlink", "lease") : undefined);
       return false;

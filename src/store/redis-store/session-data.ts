@@ -2,7 +2,7 @@ import { eraseOthers } from "../redis-lists/kinds.js";
 import { randomToken } from "../../base/ids.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import { askOf, runOnSession, askText, type Command } from "../redis/script-runner.js";
+import { askOf, runOnSession, askText } from "../redis/script-runner.js";
 import { takenHold } from "./append-call.js";
 import type { RedisCalls } from "./calls.js";
 import { unknownReply } from "../redis/errors.js";
@@ -13,6 +13,7 @@ import {
   restartSessionScript,
   readStatsScript,
   readWindowScript,
+  releaseLeaseScript,
 } from "../redis/lua/later-scripts.js";
 import type { Script } from "../redis/script.js";
 import { idHash } from "../redis/keys.js";
@@ -123,20 +124,18 @@ export class RedisSessionData implements SessionData {
     await this.#runOnState("releaseHold", session, { script: releaseHoldScript, args: [ticket] });
   }
 
-  async acquireLease(session: SessionRef, ttlMs: number): Promise<boolean> {
-    const { lease } = this.#calls.placeOf(session).keys;
-    const command = { verb: "set", args: [lease, "1", "NX", "PX", ttlMs] };
-    return (await this.#onLease("acquireLease", session, command)) !== null;
-  }
-
-  async releaseLease(session: SessionRef): Promise<void> {
-    const { lease } = this.#calls.placeOf(session).keys;
-    await this.#onLease("releaseLease", session, { verb: "unlink", args: [lease] });
-  }
-
-  #onLease(operation: string, session: SessionRef, command: Command): Promise<unknown> {
+  async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
     const { runner, keys } = this.#calls.placeOf(session);
-    return runner.command({ operation, sessionId: session.id }, command, [keys.lease]);
+    const token = randomToken();
+    const command = { verb: "set", args: [keys.lease, token, "NX", "PX", ttlMs] };
+    const name = { operation: "acquireLease", sessionId: session.id };
+    return (await runner.command(name, command, [keys.lease])) === null ? undefined : token;
+  }
+
+  async releaseLease(session: SessionRef, token: string): Promise<void> {
+    const { runner, keys } = this.#calls.placeOf(session);
+    const call = { script: releaseLeaseScript, keys: [keys.lease], args: [token], writes: true };
+    await runner.run({ operation: "releaseLease", sessionId: session.id }, call);
   }
 
   extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {

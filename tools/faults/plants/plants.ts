@@ -72,8 +72,8 @@ export const plants = {
   lease: [
     {
       file: "src/store/redis-store/session-data.ts",
-      search: 'args: [lease, "1", "NX", "PX", ttlMs]',
-      replacement: 'args: [lease, "1", "PX", ttlMs]',
+      search: 'args: [keys.lease, token, "NX", "PX", ttlMs]',
+      replacement: 'args: [keys.lease, token, "PX", ttlMs]',
     },
   ],
   /** A checkpoint is stored with the positions that its writer knows, also where their items were dropped since. */
