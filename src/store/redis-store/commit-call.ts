@@ -1,18 +1,28 @@
 import { randomToken } from "../../base/ids.js";
 import type { SessionRef } from "../contract/session-ref.js";
+import type { SessionView } from "../contract/session-reads.js";
 import type { CommitRequest, RewindRequest } from "../contract/session-writes.js";
 import { lastHash } from "../redis/keys.js";
 import { askOf } from "../redis/script-runner.js";
 import { hashesOf, lossesOf } from "./turn-marks.js";
 
-/** The arguments of the script that commits a reduction, after which the session has the `newRev`. */
+/**
+ * The arguments of the script that commits a reduction; of the head only what is behind its beginning that the one at
+ * `rev` has too. A sealed head has none: it may be sealed again under the same `rev`.
+ */
 export function commitArguments(
   session: SessionRef,
   { head, discard = false, lastId, ...rest }: CommitRequest,
-  newRev: string,
-): string[] {
-  const request = { ...rest, ...askOf(session), last: lastHash(lastId), newRev, discard };
-  return [JSON.stringify(request), head];
+  { newRev, known }: { readonly newRev: string; readonly known: SessionView | undefined },
+): (string | Buffer)[] {
+  const isKnown = known?.rev === rest.rev && session.keys === undefined;
+  const [bytes, before] = [Buffer.from(head), Buffer.from(isKnown ? known.head : "")];
+  let shared = 0;
+  while (shared < bytes.length && bytes[shared] === before[shared]) {
+    shared += 1;
+  }
+  const request = { ...rest, ...askOf(session), last: lastHash(lastId), newRev, discard, shared };
+  return [JSON.stringify(request), bytes.subarray(shared)];
 }
 
 /** The arguments of the script that rewinds. */

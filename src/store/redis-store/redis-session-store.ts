@@ -129,13 +129,14 @@ export class RedisSessionStore implements SessionStore {
 
   async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
     const newRev = randomToken();
-    const args = commitArguments(session, request, newRev);
+    const args = commitArguments(session, request, { newRev, known: this.#views.get(session.id)?.view });
     const { commitReductionScript: script } = await laterScripts();
     const word = await this.#write("commitReduction", session, { script, args });
     if (word === "RANGE") {
       throw outOfRange("start");
     }
     if (word !== "COMMITTED") {
+      this.#views.delete(session.id);
       return "stale";
     }
     this.#views.reduce(session.id, newRev, request);
@@ -197,17 +198,10 @@ export class RedisSessionStore implements SessionStore {
       this.#views.keep(sessionId, read);
     }
     const result = read === undefined ? done : { ...done, view: read.view };
-    return taken === undefined ? result : this.#withHold(session, { request, result, taken });
+    return taken === undefined ? result : this.#withHold(session, request, result, taken);
   }
 
-  #withHold(
-    session: SessionRef,
-    {
-      request: { take, ttlMs },
-      result,
-      taken,
-    }: { readonly request: AppendRequest; readonly result: AppendResult; readonly taken: TakenHold },
-  ): AppendResult {
+  #withHold(session: SessionRef, { take, ttlMs }: AppendRequest, result: AppendResult, taken: TakenHold): AppendResult {
     // A write with a time to live has set the expiry itself.
     if (taken.left >= 0 && (result.turn !== undefined || ttlMs === undefined)) {
       keepAlive(this.#calls, session, { held: take!, left: taken.left });
@@ -396,15 +390,7 @@ class SessionCache extends BoundedMap<string, SeenSession> {
  *
  * @throws ConflictError `other_owner`.
  */
-async function clearSession({
-  runner,
-  session,
-  keys,
-}: {
-  readonly runner: ScriptRunner;
-  readonly session: SessionRef;
-  readonly keys: SessionKeys;
-}): Promise<boolean> {
+async function clearSession({ runner, session, keys }: SessionPlace): Promise<boolean> {
   const name = { operation: "clear", sessionId: session.id };
   const { log, ids, state } = keys;
   const args = [askText(session)];
