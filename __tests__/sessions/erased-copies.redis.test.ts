@@ -81,11 +81,22 @@ describe("a copy whose source is erased before it is complete", () => {
   });
 
   it("is erased with it where its process died", async () => {
-    const died = new Error("The process died.");
-    const request = copying(700, () => {
-      throw died;
-    });
-    await expect(forkOf(store, { id: "source" }, { id: "copy" }, request)).rejects.toBe(died);
+    const identified = list.map(({ record: text, id, digest }) => ({ record: text, identity: { id, digest } }));
+    void store.copies.create(
+      { id: "copy" },
+      {
+        base: 0,
+        owners: ["ann"],
+        pages: async function* () {
+          yield { records: identified, turns: [] };
+          await new Promise(() => undefined);
+        },
+        finish: () => Promise.reject(new Error("It has died.")),
+      },
+    );
+    while ((await staged()).length < 3) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
     expect(await staged()).toHaveLength(3);
     expect(await store.lists.eraseOwners({ owners: ["bob"], unlisted: true, guardMs })).toBe(0);
     expect(await staged()).toHaveLength(3);

@@ -31,16 +31,16 @@ describe("A copy that is made of two pages", () => {
 
   /** Makes the copy, page by page; `between` is called before the second page. */
   async function made(
-    pages: readonly [Omit<CopyPage, "before">, Omit<CopyPage, "before">],
+    pages: readonly [CopyPage, CopyPage],
     { by = store, between }: { by?: RedisSessionStore; between?: () => Promise<unknown> } = {},
   ) {
     const state = (await store.copies.read(source))!;
     return by.copies.create(copy, {
       base: 0,
       pages: async function* () {
-        yield { ...pages[0], before: undefined };
+        yield pages[0];
         await between?.();
-        yield { ...pages[1], before: pages[0].records.at(-1)! };
+        yield pages[1];
       },
       finish: async () => state,
     });

@@ -19,8 +19,8 @@ function creating(
 ): CreateRequest {
   return {
     base,
-    pages: async function* (from): AsyncGenerator<CopyPage> {
-      for (let first = from - base; first < list.length; first += 2) {
+    pages: async function* (): AsyncGenerator<CopyPage> {
+      for (let first = 0; first < list.length; first += 2) {
         const page = list.slice(first, first + 2);
         const records = page.map(({ id, digest, record }) => ({ record, identity: { id, digest } }));
         yield { records, turns: first === 0 ? [{ name: turnName, count: 3, first: base }] : [] };
@@ -87,8 +87,8 @@ export const copyCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const broken = creating({}, records("a", 3));
-      const pages = async function* (from: number) {
-        yield* broken.pages(from);
+      const pages = async function* () {
+        yield* broken.pages();
         throw new Error("The pages end here.");
       };
       await assert.rejects(store.copies.create(session, { ...broken, pages }), /end here/);
@@ -104,10 +104,10 @@ export const copyCases: readonly StoreCase[] = [
     title: "a session whose source is not as it was is not created, and its id stays free",
     async check({ store, session }) {
       const list = records("a", 3);
-      const request = { ...creating({}, list), finish: async () => undefined, tag: "a-tag" };
+      const request = { ...creating({}, list), finish: async () => undefined };
       assert.equal(await store.copies.create(session, request), undefined);
       assert.equal((await store.readView(session)).epoch, "");
-      const { next } = (await store.copies.create(session, { ...creating({}, list), tag: "a-tag" }))!;
+      const { next } = (await store.copies.create(session, creating({}, list)))!;
       assert.equal(next, 3);
     },
   },

@@ -212,16 +212,16 @@ async function refusesChanged(context: StoreContext): Promise<void> {
     { ...was, side: { x: "1", y: "3" } },
   ];
   const before = await everything(context);
-  for (const [index, other] of others.entries()) {
-    const request = { records: records.slice(0, other.next), key: making(first).made, tag: `copy-${index}` };
+  for (const other of others) {
+    const request = { records: records.slice(0, other.next), key: making(first).made };
     assert.equal(await store.copies.replace(session, replacing(other, request)), "stale");
   }
   assert.deepEqual(await everything(context), before);
-  // Others append meanwhile: it goes on behind what it has.
+  // Others append meanwhile: it is made again.
   const request = { records, key: making(first).made };
   const stale = replacing(was, request);
-  const pages = async function* (from: number) {
-    yield* stale.pages(from);
+  const pages = async function* () {
+    yield* stale.pages();
     await store.append(session, { records: [record("c")] });
   };
   assert.equal(await store.copies.replace(session, { ...stale, pages }), "stale");

@@ -16,9 +16,8 @@ export function replacing(
   }: Partial<Omit<ReplaceRequest, "pages">> & { readonly records?: readonly NewRecord[] } = {},
 ): ReplaceRequest {
   const copied = records.map((each) => ({ record: each.record, identity: each }));
-  async function* pages(from: number) {
-    yield { records: copied.slice(from - was.base), turns: [] };
+  async function* pages() {
+    yield { records: copied, turns: [] };
   }
-  const none = { openTurns: new Set<string>(), exact: new Map<number, string>() };
-  return { ...{ was, now: was, key: undefined, tag: "copy", ...none, pages }, ...request };
+  return { ...{ was, now: was, key: undefined, openTurns: new Set(), pages }, ...request };
 }

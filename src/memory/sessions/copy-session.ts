@@ -1,4 +1,3 @@
-import { shortHash } from "../../base/ids.js";
 import { maxTries } from "../../base/tries.js";
 import type {
   CopiedRecord,
@@ -40,8 +39,8 @@ export interface CopyRequest {
  * store. `undefined` if the source does not exist.
  *
  * The copy is a consistent snapshot: it starts again if records are removed from the source meanwhile; reductions and
- * new records do not affect it. A failed call can be repeated and resumes. The source is checked once more after the
- * copy is announced to both owners, so that no copy survives an erasure of its source.
+ * new records do not affect it. The source is checked once more after the copy is announced to both owners, so that no
+ * copy survives an erasure of its source.
  *
  * @throws ConflictError `other_owner` (the source is another owner's), `exists` (the new id is in use), `position`
  * (`at` is behind the end, or among discarded messages), `stale` (others kept removing records); StoreError `damaged`,
@@ -61,9 +60,8 @@ export async function copySession(store: SessionStore, request: CopyRequest): Pr
     const owner = target.owner ?? source.owner;
     const created = await store.copies.create(owner === undefined ? target : { ...target, owner }, {
       base: copy.base,
-      tag: copy.tag(),
       owners: [source.owner, target.owner].filter((owner) => owner !== undefined),
-      pages: (from) => copy.pages(from),
+      pages: () => copy.pages(),
       finish: (next) => copy.finish(next),
       ...(ttlMs !== undefined && { ttlMs }),
     });
@@ -114,29 +112,22 @@ class SessionCopy {
     return this.#hasLog ? this.#source.base : 0;
   }
 
-  /** Deterministic tag of source, range and target, by which a retry resumes an earlier attempt. */
-  tag(): string {
-    const { session, target, at } = this.#request;
-    const { epoch, cut, base } = this.#source;
-    return shortHash(JSON.stringify([session.id, epoch, cut, base, at, target.owner]), 14);
-  }
-
-  /** The records from a position on; ends early if they were removed. */
-  async *pages(from: number): AsyncGenerator<CopyPage> {
+  /** The records; ends early if they were removed, or are of another log. */
+  async *pages(): AsyncGenerator<CopyPage> {
     const { session, copyRecord } = this.#request;
     const reader = new LogReader(this.#store, session);
-    for (let position = from; position < this.#end;) {
-      // Includes the last copied record, to verify that the page is of the same log.
-      const overlap = position > this.base ? 1 : 0;
-      const found = await reader.read(position - overlap, this.#end);
-      const records = found?.slice(overlap) ?? [];
-      if (records.length === 0) {
+    let last: string | undefined;
+    for (let position = this.base; position < this.#end;) {
+      // Includes the last copied record: after a failover others may have gone on with an older log.
+      const overlap = last === undefined ? 0 : 1;
+      const found = (await reader.read(position - overlap, this.#end)) ?? [];
+      if (found.length <= overlap || (overlap === 1 && found[0] !== last)) {
         return;
       }
       const first = position;
-      const copied = records.map((record, index) => copyRecord(record, first + index));
-      const before = overlap === 0 ? undefined : copyRecord(found![0]!, first - 1);
-      yield { records: copied, turns: await this.#turnsOf(copied, first), before };
+      const records = found.slice(overlap).map((record, index) => copyRecord(record, first + index));
+      yield { records, turns: await this.#turnsOf(records, first) };
+      last = found.at(-1);
       position += records.length;
     }
   }

@@ -1,4 +1,3 @@
-import { randomToken, shortHash } from "../../base/ids.js";
 import { maxTries } from "../../base/tries.js";
 import { identifyRecord } from "../../store/codec/message-ids.js";
 import { sealedCopy, sealedTexts } from "../../store/sealed/copies.js";
@@ -81,13 +80,11 @@ async function rewrap({ store, keys, session }: Reencryption, master: MasterKey)
   return { isLeft: true };
 }
 
-/** Puts a copy of a session under another key in its place. It goes on with what it has where others only appended. */
+/** Puts a copy of a session under another key in its place; tries again where others wrote meanwhile. */
 async function recopy(work: Reencryption, key: OpenKey | undefined): Promise<Reencrypted> {
   const { keys, session } = work;
   const { copies } = asStored(work.store);
   const calls = new SealedCalls(keys, session);
-  const token = randomToken();
-  const begun = new Map<string, ReturnType<typeof copyOf>>();
   for (let count = 1; count <= maxTries.write; count += 1) {
     const was = await calls.read((caller) => copies.read(caller));
     if (was === undefined) {
@@ -96,12 +93,10 @@ async function recopy(work: Reencryption, key: OpenKey | undefined): Promise<Ree
     if (was.damaged) {
       throw damaged("reencrypt", session.id);
     }
-    const tag = shortHash(JSON.stringify([token, was.epoch, was.cut, was.base]), 14);
-    const copy = begun.get(tag) ?? copyOf(work, calls, key);
-    begun.set(tag, copy);
+    const copy = copyOf(work, calls, key);
     const now = sealedTexts(key?.key, calls.opened<WholeState>(was));
-    const pages = (from: number) => copy.pages(was, from);
-    const request = { was, now, key: key?.stored, tag, openTurns: copy.openTurns, pages };
+    const pages = () => copy.pages(was);
+    const request = { was, now, key: key?.stored, openTurns: copy.openTurns, pages };
     if ((await calls.read((caller) => copies.replace(caller, request))) === "replaced") {
       keys.delete(session.id);
       return { ...nothing, sealed: copy.plainRecords + plainFields(was) };
@@ -120,22 +115,20 @@ function copyOf({ store, session }: Reencryption, calls: SealedCalls, key: OpenK
   const copy = { openTurns: new Set<string>(), plainRecords: 0, pages };
   const readPage: typeof store.data.readPage = (_, request) =>
     calls.read((caller) => store.data.readPage(caller, request));
-  async function* pages({ base, next }: Stored<WholeState>, from: number): AsyncGenerator<Stored<CopyPage>> {
+  async function* pages({ base, next }: Stored<WholeState>): AsyncGenerator<Stored<CopyPage>> {
     const reader = new LogReader({ data: { readPage } }, session);
-    for (let position = from; position < next;) {
-      const overlap = position > base ? 1 : 0;
-      const stored = (await reader.read(position - overlap, next)) ?? [];
-      if (stored.length <= overlap) {
+    for (let position = base; position < next;) {
+      const stored = await reader.read(position, next);
+      if (stored === undefined) {
         return;
       }
       const records = stored.map((text) => {
         const record = calls.record(text);
         return sealedCopy(key?.key, { record, identity: identifyRecord(record) });
       });
-      const before = overlap === 0 ? undefined : records.shift();
-      yield { records, turns: await marksOf(records, { base, from: position }), before };
+      yield { records, turns: await marksOf(records, { base, from: position }) };
       position += records.length;
-      copy.plainRecords += stored.slice(overlap).filter((text) => parseSealed(text) === undefined).length;
+      copy.plainRecords += stored.filter((text) => parseSealed(text) === undefined).length;
     }
   }
   /** The whole marks of the turns that are done, each once, with the first of its records. */

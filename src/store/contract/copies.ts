@@ -20,19 +20,18 @@ export interface SessionCopies {
   readMarks(session: SessionRef, request: MarksRequest): Promise<KnownMarks>;
   /**
    * Creates a session from pages of records and a state. It becomes visible atomically when it is complete. Returns
-   * undefined, without a session, if `finish` returns no state, or the pages do not continue an earlier attempt.
-   * Rejects, without a session, if `pages` throws.
+   * undefined, without a session, if `finish` returns no state, or the staged records have expired. Rejects, without a
+   * session, if `pages` throws.
    *
-   * Staged records of an incomplete session expire after ten minutes, or go with the erasure of one of its `owners`. No
-   * session is created if such an erasure follows its `finish`.
+   * Staged records of an incomplete session go with the call, expire after ten minutes, or go with the erasure of one
+   * of its `owners`. No session is created if such an erasure follows its `finish`.
    *
    * @throws ConflictError `exists`; StoreError, also `erased` if the id was erased recently.
    */
   create(session: SessionRef, request: CreateRequest): Promise<CreatedSession | undefined>;
   /**
    * Puts a copy of the session's log and texts, sealed with another data key or with none, in its place; holds, turns,
-   * counts and times stay. `stale` if the session is no longer as it was read: called again with the same `tag`, it
-   * goes on behind the records that it has staged.
+   * counts and times stay. `stale` if the session is no longer as it was read.
    */
   replace(session: SessionRef, request: ReplaceRequest): Promise<"replaced" | "stale">;
 }
@@ -118,18 +117,13 @@ export interface CopyPage {
   readonly records: readonly CopiedRecord[];
   /** The turns of the page; `identity.turn` is ignored. */
   readonly turns: readonly CopiedTurn[];
-  /** The record before the page, except for the first page; compared with the last staged one. */
-  readonly before?: CopiedRecord | undefined;
 }
 
 /** A session to create. */
 export interface CreateRequest {
   readonly base: number;
-  /**
-   * The records from a position on, in pages, in the order of the log. Called again, from a later position, if another
-   * process has staged more.
-   */
-  pages(from: number): AsyncIterable<CopyPage>;
+  /** The records in pages, in the order of the log. */
+  pages(): AsyncIterable<CopyPage>;
   /**
    * Returns the state, called once all records are staged and the session is announced to its owners; undefined if the
    * records are no longer a consistent snapshot. `next` is the position behind the last.
@@ -139,8 +133,6 @@ export interface CreateRequest {
   readonly owners?: readonly string[];
   /** All keys expire this many milliseconds after its creation. @default the state's expiry */
   readonly ttlMs?: number;
-  /** Identifies the copy: a failed call that is repeated with the same tag resumes. @default a new copy */
-  readonly tag?: string;
 }
 
 /** A copy that takes the place of its session. */
@@ -151,10 +143,9 @@ export interface ReplaceRequest {
   /** The data key of the copy; undefined for plain text. */
   readonly key: StoredKey | undefined;
   /** As for `create`. Marks of turns count as they are given: each that is done on one page, with all its records. */
-  pages(from: number): AsyncIterable<CopyPage>;
+  pages(): AsyncIterable<CopyPage>;
   /** Turns that are not done, whose marks are taken over at the end; `pages` adds to them. */
   readonly openTurns: ReadonlySet<string>;
-  readonly tag: string;
 }
 
 /** The texts of a state by the names of their fields; without those that are empty. */

@@ -48,7 +48,7 @@ export class InMemoryCopies implements SessionCopies {
     this.#refuseTaken(id);
     const { base } = request;
     const pages: CopyPage[] = [];
-    for await (const page of request.pages(base)) {
+    for await (const page of request.pages()) {
       pages.push(page);
     }
     const records = pages.flatMap((page) => page.records);
@@ -73,7 +73,7 @@ export class InMemoryCopies implements SessionCopies {
 
   async replace(session: SessionRef, { was, now, key, pages }: ReplaceRequest): Promise<"replaced" | "stale"> {
     const records: CopiedRecord[] = [];
-    for await (const page of pages(was.base)) {
+    for await (const page of pages()) {
       records.push(...page.records);
     }
     return this.#sessions.call("replaceSession", session, () => {

@@ -1,4 +1,3 @@
-import { MemoryError } from "../../base/errors.js";
 import { dropCopy } from "../redis-lists/owner-erasure.js";
 import type { CreatedFrom } from "../redis-lists/session-lists.js";
 import { askOf, askText, runOnSession } from "../redis/script-runner.js";
@@ -6,7 +5,6 @@ import { digestLength } from "../redis/stored-fields.js";
 import { forkKeys, idHash, sha1 } from "../redis/keys.js";
 import {
   finishCopyScript,
-  openCopyScript,
   readCopyScript,
   readMarksScript,
   replaceSessionScript,
@@ -29,27 +27,18 @@ import {
 } from "../contract/copies.js";
 import { randomToken } from "../../base/ids.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import { keyParts } from "../contract/writer-keys.js";
 import type { RedisCalls } from "./calls.js";
 import { logSum } from "../redis/keys.js";
 import { markFrom } from "./turn-marks.js";
 import { stateFields, wholeStateFrom } from "./whole-state.js";
 
-/** Time to live of staged records after the last page in milliseconds, without and with a tag. */
-const stagingMs = { untagged: 600_000, tagged: 300_000 };
+/** Time to live of staged records after the last page in milliseconds. */
+const stagingMs = 600_000;
 
-/** A session that is being copied. */
-interface Creation {
-  readonly session: SessionRef;
-  readonly request: Omit<CreateRequest, "finish">;
-  readonly tag: string;
-  /** Names of its final keys, and of the staging keys. */
-  readonly target: readonly string[];
-  readonly staging: readonly string[];
-}
-
-interface NewSession extends Creation {
-  readonly request: CreateRequest;
+/** Staged records: the names of their keys, and the position behind the last. */
+interface StagedCopy {
+  readonly keys: readonly string[];
+  readonly next: number;
 }
 
 /**
@@ -81,72 +70,71 @@ export class RedisCopies implements SessionCopies {
   }
 
   async create(session: SessionRef, request: CreateRequest): Promise<CreatedSession | undefined> {
-    const creation = { ...this.#placesOf(session, request.tag ?? randomToken()), request };
-    const next = await this.#stage(creation, askText(session));
-    return next === undefined ? undefined : this.#listed(creation, () => this.#finish(creation, next));
+    return this.#staged(session, request, (copy) =>
+      this.#listed(session, request, () => this.#finish(session, request, copy)),
+    );
   }
 
   async replace(session: SessionRef, request: ReplaceRequest): Promise<"replaced" | "stale"> {
-    const { was, now, key, openTurns, tag } = request;
-    const writer = { ...session, keys: key && { name: keyParts(key).name, made: key } };
-    const { base, owner } = was;
-    const staged = { base, pages: (from: number) => request.pages(from), tag, owners: owner ? [owner] : [] };
-    const copy = { ...this.#placesOf(writer, tag), request: staged };
-    if ((await this.#stage(copy, JSON.stringify({ ...askOf(writer), isReplacing: true }))) === undefined) {
-      return "stale";
-    }
+    const { was, now, key, openTurns } = request;
+    const { epoch, cut, base, next, sum, owner } = was;
     const texts = textFields(now);
     const fields = Object.entries(textFields(was)).map(([name, text]) => [name, sha1(text), texts[name]!]);
-    const { epoch, cut, next, sum } = was;
-    const asked = { ...askOf(session), epoch, cut, base, next, sum, key, turns: [...openTurns] };
-    const args = [JSON.stringify(asked), ...fields.flat()];
-    const [word] = await this.#run(session, replaceSessionScript, [...copy.target, ...copy.staging], args);
+    const asked = { ...askOf(session), epoch, cut, base, next, sum, key };
+    const staged = { base, pages: () => request.pages(), owners: owner === undefined ? [] : [owner] };
+    const replaced = await this.#staged(session, staged, async ({ keys }) => {
+      const args = [JSON.stringify({ ...asked, turns: [...openTurns] }), ...fields.flat()];
+      const [word] = await this.#run(session, replaceSessionScript, [...this.#keysOf(session), ...keys], args);
+      return word === "REPLACED" ? "replaced" : undefined;
+    });
     this.#calls.forget(session.id);
-    return word === "REPLACED" ? "replaced" : "stale";
+    return replaced ?? "stale";
   }
 
-  #placesOf(session: SessionRef, tag: string): Pick<Creation, "session" | "tag" | "target" | "staging"> {
-    const { keys } = this.#calls.placeOf(session);
-    const staged = forkKeys(this.#calls.keyPrefix, session.id, tag);
-    const target = [keys.log, keys.ids, keys.state];
-    return { session, tag, target, staging: [staged.log, staged.ids, staged.state] };
+  #keysOf(session: SessionRef): string[] {
+    const { log, ids, state } = this.#calls.placeOf(session).keys;
+    return [log, ids, state];
   }
 
-  /** Stages what is not staged yet, and returns the position behind it; undefined, without a copy, as #stagePages. */
-  async #stage(creation: Creation, asked: string): Promise<number | undefined> {
-    const { session, request, target, staging } = creation;
-    const [, reached] = await this.#run(session, openCopyScript, [...target, staging[2]!], [asked]);
-    const next = await this.#stagePages(creation, reached === "" ? request.base : Number(reached));
-    await (next === undefined ? this.#drop(creation) : undefined);
-    return next;
+  /** Stages the records for `work`, and drops them where it makes no session of them. */
+  async #staged<Result>(
+    { id: sessionId }: SessionRef,
+    request: Pick<CreateRequest, "base" | "pages" | "owners">,
+    work: (copy: StagedCopy) => Promise<Result | undefined>,
+  ): Promise<Result | undefined> {
+    const { runner, keyPrefix } = this.#calls;
+    const tag = randomToken();
+    const { log, ids, state } = forkKeys(keyPrefix, sessionId, tag);
+    const keys = [log, ids, state];
+    let result: Result | undefined;
+    try {
+      const next = await this.#stagePages(sessionId, request, keys);
+      return (result = next === undefined ? undefined : await work({ keys, next }));
+    } finally {
+      // Without this, staged records expire.
+      const drop = async () => dropCopy({ runner, keyPrefix }, { sessionId, tag }).catch(() => undefined);
+      await (result === undefined ? drop() : undefined);
+    }
   }
 
-  /**
-   * Stages the pages from a position on, and returns the position behind the last; undefined if one does not continue.
-   */
-  async #stagePages({ session, request, tag, staging }: Creation, from: number): Promise<number | undefined> {
-    const { base, owners: [owner = ""] = [] } = request;
-    const ttl = tag === request.tag ? stagingMs.tagged : stagingMs.untagged;
-    let position = from;
-    for (let isWhole = false; !isWhole;) {
-      isWhole = true;
-      for await (const page of request.pages(position)) {
-        const { keys } = askOf(session);
-        const args = pageArguments(page, { from: position, base, ttl, owner, keys });
-        const [, reached] =
-          page.records.length === 0 ? ["", position] : await this.#run(session, stageCopyScript, staging, args);
-        if (reached === "") {
+  /** Stages the pages, and returns the position behind the last; undefined where those before have expired. */
+  async #stagePages(
+    id: string,
+    { base, pages, owners: [owner = ""] = [] }: Pick<CreateRequest, "base" | "pages" | "owners">,
+    keys: readonly string[],
+  ): Promise<number | undefined> {
+    let from = base;
+    for await (const page of pages()) {
+      if (page.records.length > 0) {
+        const args = pageArguments(page, { from, base, ttl: stagingMs, owner });
+        const [, reached] = await this.#run({ id }, stageCopyScript, keys, args);
+        from += page.records.length;
+        if (Number(reached) !== from) {
           return undefined;
-        }
-        // Another process may have staged more of the same copy.
-        isWhole = Number(reached) === position + page.records.length;
-        position = Number(reached);
-        if (!isWhole) {
-          break;
         }
       }
     }
-    return position;
+    return from;
   }
 
   /**
@@ -154,40 +142,32 @@ export class RedisCopies implements SessionCopies {
    * read erases the source, and a later one finds the entry and leaves its tombstone there.
    */
   async #listed(
-    { session, request: { owners = [], ttlMs } }: Creation,
+    { id: sessionId }: SessionRef,
+    { owners = [], ttlMs }: CreateRequest,
     finish: () => Promise<CreatedFrom<CreatedSession> | undefined>,
   ) {
     if (owners.length === 0) {
       return (await finish())?.created;
     }
-    const written = [...new Set(owners)].map((owner) => ({ owner, sessionId: session.id, ttlMs }));
+    const written = [...new Set(owners)].map((owner) => ({ owner, sessionId, ttlMs }));
     return (await this.#calls.lists.load()).create(written, finish);
   }
 
-  async #finish(creation: NewSession, next: number): Promise<CreatedFrom<CreatedSession> | undefined> {
-    const { session, request, target, staging } = creation;
+  async #finish(
+    session: SessionRef,
+    request: CreateRequest,
+    { keys, next }: StagedCopy,
+  ): Promise<CreatedFrom<CreatedSession> | undefined> {
     const state = await request.finish(next);
     if (state === undefined) {
-      await this.#drop(creation);
       return undefined;
     }
     checkCreated(state, { base: request.base, next });
     const epoch = randomToken();
     const args = finishArguments(state, { session, request, epoch, next });
-    const [word] = await this.#run(session, finishCopyScript, [...target, ...staging], args).catch(async (error) => {
-      // If its id is taken, no retry can resume it.
-      await (MemoryError.isInstance(error) && /^(erased|exists)$/.test(String((error as { code?: unknown }).code))
-        ? this.#drop(creation)
-        : undefined);
-      throw error;
-    });
+    const [word] = await this.#run(session, finishCopyScript, [...this.#keysOf(session), ...keys], args);
     const { owner, updatedAt } = state;
     return word === "FORKED" ? { created: { epoch, next }, owner, updatedAt } : undefined;
-  }
-
-  async #drop({ session, tag }: Creation): Promise<void> {
-    const { runner, keyPrefix } = this.#calls;
-    await dropCopy({ runner, keyPrefix }, { sessionId: session.id, tag });
   }
 
   async #run(
@@ -196,17 +176,15 @@ export class RedisCopies implements SessionCopies {
     keys: readonly string[],
     args: readonly string[],
   ): Promise<unknown[]> {
-    const call = { script, keys, args, writes: script !== openCopyScript };
+    const call = { script, keys, args, writes: true };
     return (await runOnSession(this.#calls.runner, { operation: "createCopy", sessionId }, call)) as unknown[];
   }
 }
 
-type Keys = Pick<ReturnType<typeof askOf>, "keys">;
-
 /** The arguments of the script that adds a page. */
 function pageArguments(
-  { records, turns, before }: CopyPage,
-  place: { readonly from: number; readonly base: number; readonly ttl: number; readonly owner: string } & Keys,
+  { records, turns }: CopyPage,
+  place: { readonly from: number; readonly base: number; readonly ttl: number; readonly owner: string },
 ): string[] {
   const { from } = place;
   const identities = records.flatMap((record, index) => identityOf(record, from + index));
@@ -216,9 +194,8 @@ function pageArguments(
     String(first),
     String(doneAt),
   ]);
-  const known = before && identityOf(before, from - 1);
   const texts = records.map(({ record }) => record);
-  const request = { ...place, count: records.length, sum: logSum(texts), turns: turns.length, before: known };
+  const request = { ...place, count: records.length, sum: logSum(texts), turns: turns.length };
   return [JSON.stringify(request), ...identities, ...marks, ...texts];
 }
 
@@ -229,7 +206,9 @@ export function identityOf({ identity }: Pick<CopiedRecord, "identity">, positio
   return [hash, unknown, (identity?.digest ?? "-".repeat(digestLength)) + String(position)];
 }
 
-interface Finish extends Pick<NewSession, "session" | "request"> {
+interface Finish {
+  readonly session: SessionRef;
+  readonly request: CreateRequest;
   readonly epoch: string;
   readonly next: number;
 }

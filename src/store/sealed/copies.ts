@@ -22,7 +22,7 @@ export function sealedCopies(copies: Stored<SessionCopies>, callsOf: CallsOf): W
       callsOf(session).create((caller, key) =>
         copies.create(caller, {
           ...request,
-          pages: (from) => sealedPages(key, request.pages(from)),
+          pages: () => sealedPages(key, request.pages()),
           finish: async (next) => {
             const state = await request.finish(next);
             return state && sealedState(key, state);
@@ -57,12 +57,8 @@ async function* sealedPages(
   key: SessionKey | undefined,
   pages: AsyncIterable<CopyPage>,
 ): AsyncGenerator<Stored<CopyPage>> {
-  for await (const { records, turns, before } of pages) {
-    yield {
-      records: records.map((copied) => sealedCopy(key, copied)),
-      turns,
-      before: before && sealedCopy(key, before),
-    };
+  for await (const { records, turns } of pages) {
+    yield { records: records.map((copied) => sealedCopy(key, copied)), turns };
   }
 }
 

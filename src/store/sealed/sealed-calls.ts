@@ -130,7 +130,7 @@ export class SealedCalls {
     });
   }
 
-  /** Creates the session, under a key of its own, or that of the incomplete copy that the call goes on with. */
+  /** Creates the session, under a key of its own. */
   create<Result>(write: Write<Result>): Promise<Result> {
     this.#keys.delete(this.session.id);
     return this.write(write, (result) => result !== undefined, true);

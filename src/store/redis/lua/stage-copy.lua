@@ -1,19 +1,17 @@
 -- Appends a page to an incomplete copy of a session. Idempotent.
 --
 -- KEYS: log, ids and state of the copy.
--- ARGV: the request as JSON { from, base, count, sum, turns, ttl, owner, before?, keys? }; for each of `count` records
---   the hash of its id, another hash to take where that is known already, and digest and position; for each of `turns`
---   turns its name, its records on this page, the position of the first, and the number of records that it has when it
---   is done, or 0; the records. `sum` is their checksum, `before` the same of the record before the page.
--- Replies: STAGED and the position that the next record gets, or "" where the copy has expired or its last record is
---   another: a failover brought an older log of the source back, which others have gone on with. A page that another
---   process has added already changes nothing.
+-- ARGV: the request as JSON { from, base, count, sum, turns, ttl, owner }; for each of `count` records the hash of its
+--   id, another hash to take where that is known already, and digest and position; for each of `turns` turns its name,
+--   its records on this page, the position of the first, and the number of records that it has when it is done, or 0;
+--   the records. `sum` is their checksum.
+-- Replies: STAGED and the position that the next record gets, or "" where the copy has expired. A page that is there
+--   already changes nothing.
 --
 -- No gate: the keys are of an incomplete copy, which is not a session yet.
 --
 -- twin: store/in-memory/copies.ts
 --
---- @include copy-key
 --- @include expire-all
 --- @include now
 --- @include explain-ids
@@ -26,13 +24,8 @@
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, rounds = cjson.decode(ARGV[1]), 0
 local count, firstRecord = request.count, #ARGV - request.count
-local other, keys = copyKey(request, state), request.keys
-if other then return other end
 local stored = redis.call('HGET', state, 'next')
 if tonumber(stored or request.base) ~= request.from then return { 'STAGED', stored or '' } end
-local hash, other, value = unpack(request.before or {})
-local isOther = hash and redis.call('HGET', ids, hash) ~= value and redis.call('HGET', ids, other) ~= value
-if isOther then return { 'STAGED', '' } end
 explainIds(redis.call('HLEN', ids), count, not stored)
 for i = 1, count do
   local at = 3 * i - 1
@@ -51,6 +44,5 @@ local next = string.format('%.0f', request.from + count)
 local sum = extendSum(tonumber(redis.call('HGET', state, 'sum') or 0), count, request.sum)
 redis.call('HSET', state, 'next', next, 'owner', request.owner, 'sum', sumText(sum))
 redis.call('HINCRBY', state, 'rounds', rounds)
-if keys then redis.call('HSET', state, 'key', keys.key, 'dek', keys.dek) end
 expireAll(now() + request.ttl)
 return { 'STAGED', next }
