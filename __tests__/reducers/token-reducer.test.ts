@@ -41,33 +41,6 @@ describe("the cut by tokens", () => {
     expect(outcome.removed).toEqual(rounds.slice(0, 14));
   });
 
-  it("drops the old steps of a long round and keeps its human message and its answer", async () => {
-    const steps = Array.from({ length: 10 }, (_, index) => [aiCalls(`c${index}`), tool(`c${index}`, text)]).flat();
-    const request = human(text);
-    const result = await reducerOf({ maxTokens: 100, targetTokens: 60 }).reduce([
-      human(text),
-      ai(text),
-      request,
-      ...steps,
-      ai(text),
-    ]);
-    expect(result).toEqual([request, ...steps.slice(-4), expect.objectContaining({ content: text })]);
-  });
-
-  it("prefers to begin with a human message if that still fits the maximum", async () => {
-    const reducer = reducerOf({ maxTokens: 199, targetTokens: 95 });
-    expect(await reducer.reduce(rounds)).toEqual(rounds.slice(12));
-    const tooLong = [...rounds.slice(0, 18), human("y".repeat(400)), ai(text), ai(text)];
-    expect((await reducer.reduce(tooLong))!.map(({ content }) => content)).toEqual(["y".repeat(400), text, text]);
-  });
-
-  it("keeps the newest step and the newest human message if nothing fits", async () => {
-    const newest = human("z".repeat(1000));
-    const outcome = await reducerOf({ maxTokens: 50 }).reduceWithOutcome([...rounds, newest]);
-    expect(outcome.messages).toEqual([newest]);
-    expect(outcome.overBudgetBy).toBe(254 - 50);
-  });
-
   it("throws a typed error with the needed tokens if configured", async () => {
     const tokenCounter = new CountingCounter({ perRequest: 0 });
     const reducer = new ChatHistoryTokenReducer({ maxTokens: 50, tokenCounter, onOverBudget: "throw" });
