@@ -8,21 +8,9 @@ import {
   trimMessages,
 } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
-import { RunnableLambda, RunnablePassthrough, RunnableWithMessageHistory } from "@langchain/core/runnables";
-import {
-  ChatHistoryRoundReducer,
-  ChatHistorySummarizationReducer,
-  ChatHistoryTokenReducer,
-  ChatHistoryToolResultReducer,
-  ChatHistoryTruncationReducer,
-  ChatMemoryModule,
-  contextWindow,
-  pipeReducers,
-  withRedisMemory,
-} from "../../src/entries/index.js";
-import { conversationGuard, validateConversation } from "../../src/entries/structure.js";
-import { ScriptedModel } from "../support/scripted-model.js";
-import { answering, inSession, kindsOf, memoryWith, perMessage, textsOf } from "../support/user-programs.js";
+import { RunnablePassthrough, RunnableWithMessageHistory } from "@langchain/core/runnables";
+import { ChatHistoryTruncationReducer, contextWindow, withRedisMemory } from "../../src/entries/index.js";
+import { answering, inSession, memoryWith, textsOf } from "../support/user-programs.js";
 
 /*
  * Programs as users of LangChain write them, for each rule of its page on chat history and each place of its Runnables.
@@ -40,78 +28,6 @@ const prompt = ChatPromptTemplate.fromMessages([
   ["human", "{input}"],
 ]);
 const keys = { inputMessagesKey: "input", historyMessagesKey: "history" };
-const summaries = new ScriptedModel(() => "They counted.");
-type Trimmer = RunnableLambda<BaseMessage[], BaseMessage[]>;
-const trimmers = Object.entries({
-  tokens: new ChatHistoryTokenReducer({ maxTokens: 10_000, tokenCounter: perMessage }),
-  messages: new ChatHistoryTruncationReducer({ targetCount: 4 }),
-  rounds: new ChatHistoryRoundReducer({ targetRounds: 2 }),
-  "tool results": new ChatHistoryToolResultReducer({ keepLast: 0, thresholdCount: 0 }),
-  "a summary": new ChatHistorySummarizationReducer({ model: summaries, targetCount: 3 }),
-  "a window": contextWindow({ maxInputTokens: 10_000, tokenCounter: perMessage }),
-  "LangChain's trimMessages": pipeReducers(trimMessages({ maxTokens: 5, tokenCounter: ({ length }) => length })),
-  "a ChatMemoryModule": new ChatMemoryModule({ nRounds: 9, format: "messages" }),
-  "a guard": conversationGuard({ leadingMessages: "drop" }),
-}) as unknown as [string, Trimmer][];
-
-describe("LangChain's rules of a conversation", () => {
-  const broken = [
-    new ToolMessage({ content: "a result without its call", tool_call_id: "lost" }),
-    new AIMessage("an answer in front"),
-    ...dialog,
-  ];
-
-  it.each(trimmers)("hold behind a trimmer by %s, where the input breaks them", async (_, trimmer) => {
-    const out = await RunnableLambda.from(() => broken)
-      .pipe(trimmer)
-      .invoke([]);
-    const spoken = kindsOf(out).filter((kind) => kind !== "system");
-    expect(spoken[0]).toBe("human");
-    expect(spoken.at(-1)).toBe("human");
-    expect(spoken).not.toContain("tool");
-  });
-
-  it.each(trimmers)(
-    "end with a question or a result behind a trimmer by %s, also where a call is open",
-    async (_, trimmer) => {
-      const open = new AIMessage({ content: "", tool_calls: [{ id: "1", name: "f", args: {} }] });
-      const out = await trimmer.invoke([...dialog, open]);
-      expect(["human", "tool"]).toContain(out.at(-1)!.type);
-    },
-  );
-
-  it.each(trimmers)("leave a valid conversation that fits as it is, by %s", async (_, trimmer) => {
-    const short = dialog.slice(-3);
-    const out = await trimmer.invoke(short);
-    expect(out).toHaveLength(short.length);
-    out.forEach((message, at) => expect(message).toBe(short[at]));
-  });
-
-  it("are found one by one by the validator", () => {
-    const call = new AIMessage({ content: "", tool_calls: [{ id: "1", name: "f", args: {} }] });
-    const result = (id: string) => new ToolMessage({ content: "r", tool_call_id: id });
-    const rulesOf = (messages: BaseMessage[]) =>
-      validateConversation(messages, { profile: "langchain", purpose: "model-input" }).map(({ rule }) => rule);
-    expect(rulesOf([new HumanMessage("q"), call, result("1")])).toEqual([]);
-    expect(rulesOf([new HumanMessage("q"), new HumanMessage("r")])).toEqual([]);
-    for (const messages of [
-      [new HumanMessage("q"), result("1")],
-      [new HumanMessage("q"), call, result("2")],
-      [new HumanMessage("q"), call, new HumanMessage("r"), result("1")],
-      [new HumanMessage("q"), new AIMessage("a")],
-    ]) {
-      expect(rulesOf(messages)).not.toEqual([]);
-    }
-  });
-
-  it("are kept by a guard that throws, too", async () => {
-    const guard = conversationGuard({ mode: "throw" });
-    await expect(guard.invoke([new AIMessage("hi"), new HumanMessage("q")])).rejects.toMatchObject({
-      name: "StructureError",
-    });
-    expect(await guard.invoke(dialog)).toEqual(dialog);
-  });
-});
 
 describe("LangChain's Runnables", () => {
   it("take a history where they take BaseChatMessageHistory, by RunnableWithMessageHistory as well", async () => {
@@ -145,15 +61,6 @@ describe("LangChain's Runnables", () => {
     expect(events).toContain("on_chat_model_stream");
     expect(chat.getGraph().toJSON()).toHaveProperty("nodes");
     expect(model.sent.map(({ length }) => length)).toEqual([2, 4, 6, 8]);
-  });
-
-  it("store one question where a retry names its turn", async () => {
-    let failures = 1;
-    const model = new ScriptedModel(() => (failures-- > 0 ? new Error("overloaded") : "fine"));
-    const memory = memoryWith();
-    const chat = withRedisMemory(prompt.pipe(model), { memory, ...keys }).withRetry({ stopAfterAttempt: 2 });
-    await chat.invoke({ input: "one" }, { configurable: { sessionId: "s", turnId: "t1" } });
-    expect(textsOf(await memory.history("s").getTranscript())).toEqual(["one", "fine"]);
   });
 
   it("name the remedy where the session's id is missing, empty or in another case", async () => {
@@ -191,17 +98,6 @@ describe("LangChain's Runnables", () => {
 });
 
 describe("In place of RunnableWithMessageHistory", () => {
-  it("a question that the provider refuses costs one error, and the next one is answered", async () => {
-    const refused = Object.assign(new Error("content filter"), { status: 400 });
-    const model = new ScriptedModel((messages) =>
-      messages.some(({ text }) => text === "bad") ? refused : `${messages.length}`,
-    );
-    const chat = withRedisMemory(model, { memory: memoryWith() });
-    await chat.invoke("hi, I am Ann", inSession);
-    await expect(chat.invoke("bad", inSession)).rejects.toThrow("content filter");
-    expect((await chat.invoke("who am I?", inSession)).text).toBe("3");
-  });
-
   it("a retrieval chain stores its answer, not its whole output", async () => {
     const memory = memoryWith();
     const chain = RunnablePassthrough.assign({ context: () => "found" }).pipe(
@@ -224,17 +120,6 @@ describe("In place of RunnableWithMessageHistory", () => {
     }
     const counts = model.sent.map((sent) => sent.filter((message) => !SystemMessage.isInstance(message)).length);
     expect(Math.max(...counts)).toBeLessThanOrEqual(6);
-  });
-
-  it("a question above maxTokens is refused on request before the model is called; the next is answered", async () => {
-    const model = answering();
-    const tokenCounter = { ...perMessage, countMessage: (message: BaseMessage) => message.text.length };
-    const reducer = new ChatHistoryTokenReducer({ maxTokens: 40, onOverBudget: "throw", tokenCounter });
-    const chat = withRedisMemory(model, { memory: memoryWith({ reducer }) });
-    await chat.invoke("hi", inSession);
-    await expect(chat.invoke("x".repeat(50), inSession)).rejects.toMatchObject({ name: "BudgetError" });
-    await chat.invoke("next", inSession);
-    expect(model.sent.map((sent) => textsOf(sent))).toEqual([["hi"], ["hi", "fine", "next"]]);
   });
 
   it("a window keeps the conversation where a finished turn's tool returned much", async () => {

@@ -4,7 +4,6 @@ import { createAgent } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
 import {
-  ChatHistoryReducer,
   ChatHistorySummarizationReducer,
   ChatHistoryTokenReducer,
   ChatHistoryTruncationReducer,
@@ -214,49 +213,6 @@ describe("Semantic Kernel's reducers", () => {
     }
   });
 
-  it("begin above target and threshold together, count system messages, and keep them all", async () => {
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2, thresholdCount: 2 });
-    const four = [question("a"), new AIMessage("b"), question("c"), new AIMessage("d")];
-    expect(await reducer.reduce(four)).toBeNull();
-    expect(textsOf((await reducer.reduce([...four, question("e")]))!)).toEqual(["c", "d", "e"]);
-    const plain = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    expect(textsOf((await plain.reduce([new SystemMessage("s"), ...four.slice(0, 3)]))!)).toEqual(["s", "c"]);
-    expect(textsOf((await plain.reduce([...four, new SystemMessage("s"), question("e")]))!)).toEqual(["s", "e"]);
-  });
-
-  it("never part a tool call from its result", async () => {
-    const call = new AIMessage({ content: "", tool_calls: [{ id: "1", name: "f", args: {} }] });
-    const result = new ToolMessage({ content: "r", tool_call_id: "1" });
-    for (let targetCount = 1; targetCount < 6; targetCount += 1) {
-      const reducer = new ChatHistoryTruncationReducer({ targetCount });
-      const out = (await reducer.reduce([question("a"), call, result, new AIMessage("b"), question("c")])) ?? [];
-      expect(out.includes(call)).toBe(out.includes(result));
-    }
-  });
-
-  it("summarize what leaves in one message behind the system message", async () => {
-    const model = answering("They spoke of Oslo.");
-    const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 2 });
-    const rounds = cities.flatMap((city) => [question(`Which books about ${city}?`), new AIMessage(`Many: ${city}.`)]);
-    const out = (await reducer.reduce([new SystemMessage("s"), ...rounds]))!;
-    expect(kindsOf(out)).toEqual(["system", "human", "human", "ai"]);
-    expect(out[1]!.text).toContain("They spoke of Oslo.");
-  });
-
-  it("leave messages as they are where a summary fails: a trimmer throws or gives null, a memory tells", async () => {
-    const model = { invoke: () => Promise.reject(new Error("boom")) };
-    const messages = [question("1"), new AIMessage("2"), question("3"), new AIMessage("4")];
-    const failing = new ChatHistorySummarizationReducer({ model, targetCount: 1 });
-    await expect(failing.reduce(messages)).rejects.toMatchObject({ name: "SummaryError" });
-    const quiet = new ChatHistorySummarizationReducer({ model, targetCount: 1, failOnError: false });
-    expect(await quiet.reduce(messages)).toBeNull();
-    const events: MemoryEvent[] = [];
-    const memory = memoryWith({ reducer: failing, onEvent: (event) => void events.push(event) });
-    await memory.history("s").addMessages(messages);
-    expect(await memory.history("s").getMessages()).toHaveLength(4);
-    expect(events.map(({ type }) => type)).toContain("reduction_failed");
-  });
-
   it("stay within a limit of tokens, question included, and stop at a signal", async () => {
     const reducer = new ChatHistoryTokenReducer({ maxTokens: 4, tokenCounter: perMessage });
     const model = answering();
@@ -269,38 +225,6 @@ describe("Semantic Kernel's reducers", () => {
     const summaries = new ChatHistorySummarizationReducer({ model, targetCount: 1 });
     const asked = cities.map((city) => question(city));
     await expect(summaries.reduce(asked, { signal: AbortSignal.abort() })).rejects.toThrow();
-  });
-
-  it("are written by users: a class, a function, a Runnable", async () => {
-    class Last extends ChatHistoryReducer {
-      override reduce(messages: BaseMessage[]) {
-        return Promise.resolve(messages.length > 1 ? messages.slice(-1) : null);
-      }
-    }
-    const last = (messages: BaseMessage[]) => messages.slice(-1);
-    for (const reducer of [new Last(), last, new Last().pipe(last)]) {
-      const history = memoryWith({ reducer }).history("s");
-      await history.addMessages([question("a"), new AIMessage("b"), question("c")]);
-      expect(textsOf(await history.getMessages())).toEqual(["c"]);
-    }
-  });
-
-  it("refuse a target of zero, another case of a name, and a bare number, each by the option's name", () => {
-    expect(() => new ChatHistoryTruncationReducer({ targetCount: 0 })).toThrow("targetCount");
-    expect(() => new ChatHistoryTruncationReducer({ target_count: 2 } as never)).toThrow('did you mean "targetCount"?');
-    expect(() => new ChatHistoryTruncationReducer(2 as never)).toThrow("object");
-  });
-
-  it("go on after a question that is too long for the model", async () => {
-    const model = new ScriptedModel((messages) =>
-      messages.some(({ text }) => text.length > 100) ? Object.assign(new Error("too long"), { status: 400 }) : "fine",
-    );
-    const memory = memoryWith({ reducer: new ChatHistoryTruncationReducer({ targetCount: 20 }) });
-    const chat = withRedisMemory(model, { memory });
-    await chat.invoke("hi, I am Ann", inSession);
-    await expect(chat.invoke("x".repeat(200), inSession)).rejects.toThrow("too long");
-    await chat.invoke("who am I?", inSession);
-    expect(textsOf(model.sent.at(-1)!)).toEqual(["hi, I am Ann", "fine", "who am I?"]);
   });
 
   it("leave the total of tokens to the memory, and minimal data to its retention", async () => {
