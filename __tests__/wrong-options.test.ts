@@ -2,6 +2,7 @@ import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { redisMemoryMiddleware } from "../src/doors/agent/middleware.js";
 import { HistoryManager } from "../src/doors/tool-loop/history-manager.js";
 import {
+  approximateCounter,
   ChatHistoryRoundReducer,
   ChatHistorySummarizationReducer,
   ChatHistoryTokenReducer,
@@ -12,8 +13,10 @@ import {
   InMemorySessionStore,
   RedisChatMemory,
   RedisChatMessageHistory,
+  tiktokenCounter,
   withRedisMemory,
 } from "../src/entries/index.js";
+import { conversationGuard, repairConversation } from "../src/entries/structure.js";
 import { RedisSessionStore } from "../src/store/redis-store/redis-session-store.js";
 
 interface Owner {
@@ -82,6 +85,14 @@ const owners: Readonly<Record<string, Owner>> = {
       ...{ maxMessageBytes: [100], maxAppendBytes: [100] },
     },
     together: [7, []].map((config) => ["config", { url: undefined, config }] as const),
+  },
+  "a store in memory": {
+    make: (options) => new InMemorySessionStore(options),
+    right: {},
+    wrong: {
+      ...{ "limits.maxMessageBytes": numbers, "limits.maxAppendBytes": numbers, "limits.messageBytes": [100] },
+      ...{ limits: [0, null], maxMessageBytes: [100], now: [5], onEvent: ["log"], ttl: [5] },
+    },
   },
   "a reducer by count": {
     make: (options) => new ChatHistoryTruncationReducer(options),
@@ -158,6 +169,33 @@ const owners: Readonly<Record<string, Owner>> = {
     make: (options) => withRedisMemory(model, options),
     right: { memory },
     wrong: { memory: [{}], historyMessagesKey: [""], historyKey: ["x"], sessionId: [7, ""] },
+  },
+  "a guard": {
+    make: (options) => conversationGuard(options),
+    right: {},
+    wrong: {
+      ...{ mode: ["fix"], profile: ["nobody", { name: "mine", rules: { S99: "error" } }], purpose: ["fun"] },
+      ...{ missingResults: ["keep"], missingResult: ["drop"], onRepairs: [7], onIssues: ["log"], onIssue: [1] },
+    },
+  },
+  "a repair": {
+    make: (options) => repairConversation([], options),
+    right: {},
+    wrong: {
+      ...{ missingResults: ["keep"], trailingMessages: [null], missingResultText: [" "], purpose: ["fun"] },
+      ...{ hasTools: ["yes"], storesReasoning: [1] },
+    },
+  },
+  "a counter of OpenAI's tokens": {
+    make: (options) => tiktokenCounter(options),
+    right: {},
+    wrong: { encoding: ["p50k_base", null], tools: ["all"], encodign: ["o200k_base"] },
+    together: [["tools.0", { tools: [1] }]],
+  },
+  "an approximate counter": {
+    make: (options) => approximateCounter(options),
+    right: {},
+    wrong: { encoding: ["o200k_base"] },
   },
   "a middleware": {
     make: (options) => redisMemoryMiddleware(options),

@@ -49,28 +49,4 @@ describe("InMemorySessionStore", () => {
     const more = { ...beside, side: { set: { notes: "x".repeat(71) } } };
     await expect(store.append({ id: "s" }, more)).rejects.toMatchObject({ code: "too_large" });
   });
-
-  it.each([
-    ["limits", 0],
-    ["maxMessageBytes", 100],
-    ["now", 5],
-    ["onEvent", "log"],
-    ["ttl", 5],
-    ["limits", null],
-  ])("refuses the option %s: %j", (option, value) => {
-    expect(() => new InMemorySessionStore({ [option]: value })).toThrow(
-      expect.objectContaining({ name: "ConfigurationError", option }),
-    );
-  });
-
-  it.each([
-    ["maxMessageBytes", 0],
-    ["maxAppendBytes", 1.5],
-    ["maxMessageBytes", null],
-    ["messageBytes", 100],
-  ])("refuses the limit %s: %j", (limit, value) => {
-    expect(() => new InMemorySessionStore({ limits: { [limit]: value } })).toThrow(
-      expect.objectContaining({ name: "ConfigurationError", option: `limits.${limit}` }),
-    );
-  });
 });
