@@ -7,24 +7,19 @@ import { asking, call, characterCounter, chunks } from "./instances.js";
 
 describe("a session that is served by several instances", () => {
   const clients: Redis[] = [];
-  const commands: string[] = [];
 
   afterEach(() => {
     clients.splice(0).forEach((client) => client.disconnect());
-    commands.length = 0;
   });
 
   /** A process of its own: its own connection, its own store, its own manager. */
   function instance(keyPrefix: string, sessionTTL?: number): HistoryManager {
     const client = new Redis(sharedRedisUrl());
     clients.push(client);
-    const onEvent = (event: { type: string; operation?: string }) =>
-      void (event.type === "command" && commands.push(event.operation!));
     const history = new RedisChatMessageHistory({
       sessionId: "s",
       client,
       redis: { keyPrefix },
-      onEvent,
       ...(sessionTTL && { sessionTTL }),
     });
     return new HistoryManager({ history, maxInputTokens: 100_000, tokenCounter: characterCounter() });
@@ -38,20 +33,6 @@ describe("a session that is served by several instances", () => {
     manager.addAssistantMessage(new AIMessage(answer));
     await manager.commit();
   }
-
-  it("needs four commands for a turn with sources, two of them sent together", async () => {
-    const manager = instance(uniquePrefix());
-    for (const answer of ["[source1]", "[source4]"]) {
-      await turn(manager, answer, answer);
-      // The first two are sent together and may be answered in any order.
-      expect([...commands.splice(0, 2).sort(), ...commands.splice(0)]).toEqual([
-        "readSide",
-        "readView",
-        "writeSide",
-        "append",
-      ]);
-    }
-  });
 
   it("stores uploads, references and messages together and expires them at the same moment", async () => {
     const prefix = uniquePrefix();
