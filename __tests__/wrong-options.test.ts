@@ -175,14 +175,14 @@ const owners: Readonly<Record<string, Owner>> = {
     right: {},
     wrong: {
       ...{ mode: ["fix"], profile: ["nobody", { name: "mine", rules: { S99: "error" } }], purpose: ["fun"] },
-      ...{ missingResults: ["keep"], missingResult: ["drop"], onRepairs: [7], onIssues: ["log"], onIssue: [1] },
+      ...{ leadingMessages: ["keep"], leadingMessage: ["drop"], onRepairs: [7], onIssues: ["log"], onIssue: [1] },
     },
   },
   "a repair": {
     make: (options) => repairConversation([], options),
     right: {},
     wrong: {
-      ...{ missingResults: ["keep"], trailingMessages: [null], missingResultText: [" "], purpose: ["fun"] },
+      ...{ trailingMessages: [null], purpose: ["fun"] },
       ...{ hasTools: ["yes"], storesReasoning: [1] },
     },
   },

@@ -26,7 +26,6 @@ const anyOptions: fc.Arbitrary<RepairOptions> = fc.record(
     storesReasoning: fc.boolean(),
     tools: fc.constantFrom([], [{ name: "lookup" }]),
     model: fc.constantFrom("claude-sonnet-4-5", "claude-opus-5-5", "gemini-3-pro"),
-    missingResults: fc.constantFrom("fill", "drop"),
     leadingMessages: fc.constantFrom("fill", "drop"),
     trailingMessages: fc.constantFrom("keep", "drop", "fill"),
   },

@@ -40,11 +40,15 @@ describe("conversationGuard", () => {
     const guard = conversationGuard({
       mode: "repair",
       purpose: "model-input",
-      missingResultText: "gone",
       onIssues: (found) => issues.push(...found.map(({ rule, index }) => `${rule}@${index}`)),
       onRepairs: (made) => repairs.push(...made.map(({ rule, index, action }) => `${action} ${rule}@${index}`)),
     });
-    expect((await guard.invoke(broken)).map(sketch)).toEqual(["human: q", "ai(b): ", "tool(b): gone", "human: q"]);
+    expect((await guard.invoke(broken)).map(sketch)).toEqual([
+      "human: q",
+      "ai(b): ",
+      expect.stringMatching(/^tool\(b\): No result/),
+      "human: q",
+    ]);
     expect(issues).toEqual(["S07@1", "S08@2"]);
     expect(repairs).toEqual(["removed S07@1", "added S08@2"]);
     expect(broken.map(sketch)).toEqual(["human: q", "tool(a): result of a", "ai(b): ", "human: q"]);

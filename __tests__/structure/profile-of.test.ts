@@ -147,7 +147,7 @@ describe("toModel", () => {
     const { messages: sent } = await toModel([...messages, answer, new HumanMessage("And?")], { model });
     expect(sent[1]!.content).toBe("Hello");
     const call = new AIMessage({ content: [thought as never], tool_calls: [{ id: "c", name: "lookup", args: {} }] });
-    const going = await toModel([...messages, call], { model, repair: { missingResultText: "none" } });
+    const going = await toModel([...messages, call], { model, repair: { leadingMessages: "fill" } });
     expect(going.messages[3]!.content).toEqual([thought]);
   });
 

@@ -107,16 +107,6 @@ const cases: readonly Case[] = [
     repaired: ["human: q", "ai(a): ", `tool(a): ${missingText}`, "human: q"],
   },
   {
-    ...{ rule: "S08", breach: "an interrupted call, to be dropped with its message" },
-    ...{ messages: [q(), aiCalls("a"), q()], errorIn: everywhere, options: { missingResults: "drop" } },
-    repaired: ["human: q", "human: q"],
-  },
-  {
-    ...{ rule: "S08", breach: "an interrupted call, to be dropped without its text" },
-    ...{ messages: [q(), ai("hm", { calls: ["a"] }), q()], errorIn: everywhere, options: { missingResults: "drop" } },
-    repaired: ["human: q", "ai: hm", "human: q"],
-  },
-  {
     ...{ rule: "S09", breach: "a late result", messages: [q(), aiCalls("a"), human("still there?"), tool("a", "r")] },
     ...{ errorIn: everywhere, repaired: ["human: q", "ai(a): ", "tool(a): r", "human: still there?"] },
   },
@@ -134,8 +124,7 @@ const cases: readonly Case[] = [
   {
     ...{ rule: "S10", breach: "parallel calls answered in part" },
     ...{ messages: [q(), aiCalls("a", "b"), tool("b", "rb"), q()], errorIn: everywhere },
-    options: { missingResultText: "gone" },
-    repaired: ["human: q", "ai(a, b): ", "tool(b): rb", "tool(a): gone", "human: q"],
+    repaired: ["human: q", "ai(a, b): ", "tool(b): rb", `tool(a): ${missingText}`, "human: q"],
   },
   {
     ...{ rule: "S11", breach: "two calls of one message with one id" },

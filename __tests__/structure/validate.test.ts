@@ -117,7 +117,7 @@ describe("a custom profile", () => {
     ["an unknown purpose", { purpose: "fun" }, "purpose"],
     ["hasTools that is not a boolean", { hasTools: "yes" }, "hasTools"],
     ["a misspelt option", { profle: "anthropic" }, "profle"],
-    ["a misspelt option of a repair", { missingResult: "drop" }, "missingResult"],
+    ["a misspelt option of a repair", { trailingMessage: "drop" }, "trailingMessage"],
   ])("is rejected by every function that takes one: %s", (_, options, option) => {
     for (const [owner, run] of Object.entries({ validateConversation, assertConversation, repairConversation })) {
       const error = catchError(() => run([], options));
@@ -146,7 +146,7 @@ describe("a custom profile", () => {
   });
 
   it("shares its options with a repair", () => {
-    const options = { profile: "openai", missingResults: "drop" } as const;
+    const options = { profile: "openai", trailingMessages: "drop" } as const;
     expect(validateConversation(repairConversation([aiCalls("a"), human("q")], options).messages, options)).toEqual([]);
   });
 });

@@ -40,16 +40,6 @@ const structureFields = lazy(() => ({
 /** Repair policies: the choice where a rule can be repaired in several ways. */
 export interface RepairChoices {
   /**
-   * A call without result: `fill` adds a result with status `error` that says so, `drop` removes the call.
-   * @default "fill"
-   */
-  readonly missingResults: "fill" | "drop";
-  /**
-   * Text of an added result, but of one for a call with invalid arguments: that says that the call was not run.
-   * @default "No result: the call was interrupted, and whether it had an effect is unknown."
-   */
-  readonly missingResultText: string;
-  /**
    * Messages before the first user message: `fill` puts a placeholder user message before them, `drop` removes them.
    * Rule S02 is an error where this is given, in every profile. @default "fill", where the profile asks for it
    */
@@ -66,11 +56,6 @@ export interface RepairChoices {
 export interface RepairOptions extends StructureOptions, Partial<RepairChoices> {}
 
 const choiceFields = lazy(() => ({
-  missingResults: z._default(z.enum(["fill", "drop"], 'must be "fill" or "drop"'), "fill"),
-  missingResultText: z._default(
-    z.string("must be a string").check(z.refine((text) => text.trim() !== "", "must not be blank")),
-    "No result: the call was interrupted, and whether it had an effect is unknown.",
-  ),
   leadingMessages: z._default(z.enum(["fill", "drop"], 'must be "fill" or "drop"'), "fill"),
   trailingMessages: z._default(z.enum(["keep", "drop", "fill"], 'must be "keep", "drop" or "fill"'), "keep"),
 }));

@@ -50,7 +50,7 @@ export const operations: readonly Operation[] = [
     name: "clip",
     apply: reducedBy(new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 60 })),
   },
-  { name: "repair, dropped", choices: { missingResults: "drop", trailingMessages: "drop" }, apply: withoutOneResult },
+  { name: "repair, dropped", choices: { trailingMessages: "drop" }, apply: withoutOneResult },
   { name: "repair, filled", apply: withoutOneResult },
   { name: "rename", oddIds: true, apply: renameAndRepeat },
   { name: "merge", apply: withoutQuestionInside },

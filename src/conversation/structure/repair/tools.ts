@@ -1,13 +1,12 @@
 import { ToolMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { type LinkedCall, showId } from "../../messages/calls.js";
-import { saysNothing } from "../../messages/content.js";
-import { editMessage } from "../../messages/copies/edit-message.js";
 import { recordsIn } from "../../messages/values.js";
 import { checkTools, resultOf } from "../rules/find-issues.js";
 import type { StructureContext, StructureRule } from "../rules/rules.js";
 import { synthesized } from "./order.js";
 import { errorsIn, mustHold, note, structureOf, type Entry, type RepairSession } from "./session.js";
 
+const missingText = "No result: the call was interrupted, and whether it had an effect is unknown.";
 const unreadText = "No result: the arguments of the call could not be read, so it was not run.";
 
 /** The rules about calls without a result. */
@@ -35,15 +34,13 @@ export function repairTools(entries: readonly Entry[], session: RepairSession): 
     const calls = context.links.callsAt.get(index) ?? [];
     const rule = unanswered.find((each) => broken(each).has(index));
     const open = { calls: rule === undefined ? [] : calls.filter(({ results }) => results.length === 0), rule: rule! };
-    const isDropped = open.calls.length > 0 && session.choices.missingResults === "drop";
     const present = calls.flatMap((call) => behind.get(call) ?? []).sort((a, b) => a - b);
     const results: readonly Result[] = [
       ...present.map((place) => ({ call: context.links.callOf[place]!, entry: entries[place]! })),
-      ...(isDropped ? [] : addedResults(entry, { ...open, session, freeId })),
+      ...addedResults(entry, { ...open, session, freeId }),
     ];
     const ordered = byCall ? results.toSorted((a, b) => a.call.place - b.call.place) : results;
-    const caller = isDropped ? withoutCalls(entry, { ...open, session }) : taken.has(index) ? [] : [entry];
-    return [...caller, ...ordered.map((result) => result.entry)];
+    return [...(taken.has(index) ? [] : [entry]), ...ordered.map((result) => result.entry)];
   });
 }
 
@@ -64,15 +61,7 @@ interface OpenCalls {
   readonly calls: readonly LinkedCall[];
   readonly rule: StructureRule;
   readonly session: RepairSession;
-}
-
-function withoutCalls(caller: Entry, { calls, rule, session }: OpenCalls): readonly Entry[] {
-  const places = new Set(calls.map(({ place }) => place));
-  const message = editMessage(caller.message, { calls: (_, place) => (places.has(place) ? "remove" : undefined) });
-  const isEmpty = saysNothing(message);
-  const done = isEmpty ? "Removed a message whose calls have no results." : "Removed calls without results.";
-  note(session, [caller], { rule, action: isEmpty ? "removed" : "changed", message: done });
-  return isEmpty ? [] : [{ ...caller, message }];
+  readonly freeId: (id: string) => string;
 }
 
 /** Deterministic ids that no message has; calls that share an id are numbered. */
@@ -88,16 +77,13 @@ function idsBeside(entries: readonly Entry[]): (id: string) => string {
   return freeId;
 }
 
-function addedResults(
-  { index }: Entry,
-  { calls, rule, session, freeId }: OpenCalls & { readonly freeId: (id: string) => string },
-): readonly Result[] {
+function addedResults({ index }: Entry, { calls, rule, session, freeId }: OpenCalls): readonly Result[] {
   const unread = calls.length === 0 ? undefined : idsNotRun(session.given[index]!);
   return calls.map((call) => {
     const { id = "", name } = call;
     const { id: made, ...marked } = synthesized(`result-${id}`);
     const message = new ToolMessage({
-      content: unread!.has(id) ? unreadText : session.choices.missingResultText,
+      content: unread!.has(id) ? unreadText : missingText,
       tool_call_id: id,
       status: "error",
       id: freeId(made),
