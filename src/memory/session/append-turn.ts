@@ -320,7 +320,7 @@ function counted(outcome: TurnOutcome, { turn, turnId }: TurnAppendOptions, { st
   }
   const name = turnNameOf(turnId);
   const { removed = 0 } = cut?.turns?.find((lessened) => lessened.name === name) ?? {};
-  return { ...outcome, turnCount: Math.max(0, stored - removed) + outcome.appended };
+  return { turnCount: Math.max(0, stored - removed) + outcome.appended, ...outcome };
 }
 
 function outcomeOf({ appended, duplicates, next }: AppendResult): TurnOutcome {

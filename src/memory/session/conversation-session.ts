@@ -91,7 +91,7 @@ export class ConversationSession implements SessionOfMemory {
   }
 
   get ref(): SessionRef {
-    return this.#hold === undefined ? this.#caller : { ...this.#caller, hold: this.#hold };
+    return this.#hold === undefined ? this.#caller : { hold: this.#hold, ...this.#caller };
   }
 
   get reductionRef(): SessionRef {
@@ -197,7 +197,7 @@ export class ConversationSession implements SessionOfMemory {
     }
     const gaveBack = turn?.release !== undefined;
     this.#isGivenBack ||= gaveBack;
-    const outcome = gaveBack ? { ...done, gaveBack } : done;
+    const outcome = gaveBack ? { gaveBack, ...done } : done;
     const { result, records } = written;
     const { view } = result;
     for (const index of turn?.opens ? [] : result.conflicts) {
@@ -207,7 +207,7 @@ export class ConversationSession implements SessionOfMemory {
       this.inBackground(this.#giveTitle({ messages, isNew: done.next === done.appended }));
     }
     if (view === undefined || turn?.returnView === true) {
-      return outcomeFor(ticket, view === undefined ? outcome : { ...outcome, view });
+      return outcomeFor(ticket, view === undefined ? outcome : { view, ...outcome });
     }
     const reduction = this.#reduce(view, turn?.trace ?? traceOf(currentRun()) ?? this.#readIn);
     if (this.context.reduceWhen !== "background") {
@@ -304,7 +304,7 @@ export class ConversationSession implements SessionOfMemory {
   /** How a turn is written; its first write may acquire the hold. */
   #writeFor(turn: TurnSettings | undefined): Write {
     return turn?.opens === true
-      ? (make) => this.#taking((take) => this.#write(take === undefined ? make : () => ({ ...make(), take })))
+      ? (make) => this.#taking((take) => this.#write(take === undefined ? make : () => ({ take, ...make() })))
       : (make) => this.#write(make);
   }
 

@@ -197,7 +197,7 @@ export class RedisSessionStore implements SessionStore {
     if (read !== undefined) {
       this.#views.keep(sessionId, read);
     }
-    const result = read === undefined ? done : { ...done, view: read.view };
+    const result = read === undefined ? done : { view: read.view, ...done };
     return taken === undefined ? result : this.#withHold(session, request, result, taken);
   }
 
@@ -206,7 +206,7 @@ export class RedisSessionStore implements SessionStore {
     if (taken.left >= 0 && (result.turn !== undefined || ttlMs === undefined)) {
       keepAlive(this.#calls, session, { held: take!, left: taken.left });
     }
-    return { ...result, place: taken.place };
+    return { place: taken.place, ...result };
   }
 
   async #readTaking(
@@ -222,7 +222,7 @@ export class RedisSessionStore implements SessionStore {
     }
     const read = viewBehind(known, taken);
     const view = await (read === undefined ? this.#readAll(session, options) : this.#noteRead(session, options, read));
-    return place === undefined ? view : { ...view, place };
+    return place === undefined ? view : { place, ...view };
   }
 
   /** Reads what is new behind the view that is kept, all of it where that does not continue it. */
@@ -332,7 +332,7 @@ export class RedisSessionStore implements SessionStore {
 
   #write(operation: string, session: SessionRef, call: Omit<SessionCall, "writes">): Promise<unknown> {
     return this.#follow<unknown>(session, keepsExpiry, (accept) =>
-      this.#script(operation, session, { ...call, writes: true }, (reply) => {
+      this.#script(operation, session, { writes: true, ...call }, (reply) => {
         const [word, owner] = reply as [string, string?];
         this.#noteOwner(session.id, owner);
         return accept(word);
@@ -347,7 +347,7 @@ export class RedisSessionStore implements SessionStore {
     accept?: Accept<T>,
   ): Promise<T> {
     const { log, ids, state } = this.#keysOf(sessionId);
-    return runOnSession(this.#runner, { operation, sessionId }, { ...call, keys: [log, ids, state] }, accept);
+    return runOnSession(this.#runner, { operation, sessionId }, { keys: [log, ids, state], ...call }, accept);
   }
 }
 

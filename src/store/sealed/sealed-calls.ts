@@ -221,8 +221,8 @@ export class SealedCalls {
       return { ...added, record: unsealed(record) };
     }
     const opened = { keys: this.#keys, text: record };
-    const sealed = { ...added, digest: key.digest(digest), record: sealRecord(key, record, id), opened };
-    return hasOther ? { ...sealed, otherDigest: digest } : sealed;
+    const sealed = { opened, ...added, digest: key.digest(digest), record: sealRecord(key, record, id) };
+    return hasOther ? { otherDigest: digest, ...sealed } : sealed;
   }
 
   /** A record as it was before it was sealed; one that is plain text as it is, unless that is refused. */
