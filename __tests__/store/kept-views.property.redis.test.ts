@@ -313,9 +313,10 @@ describe("A view that was read", () => {
 });
 
 describe("A head", () => {
-  /** How much of the head stays at its beginning, what is added, by which process, and whether the head was deleted. */
+  /** How much of the head stays at its beginning, what is added, by which process, and what others made of it. */
+  const byHand = fc.constantFrom(undefined, undefined, "nothing", "other text", "other bytes");
   const [stays, added] = [fc.double({ min: 0, max: 1, noNaN: true }), fc.string({ unit: "grapheme", maxLength: 20 })];
-  const changes = fc.array(fc.record({ stays, added, by: fc.nat(1), isGone: fc.boolean() }), { maxLength: 8 });
+  const changes = fc.array(fc.record({ stays, added, by: fc.nat(1), byHand }), { maxLength: 8 });
 
   const client = sharedClient();
 
@@ -325,17 +326,19 @@ describe("A head", () => {
       const keyPrefix = uniquePrefix();
       const stores = [0, 1].map(() => new RedisSessionStore({ client, keyPrefix }));
       await stores[0]!.append({ id: session }, { records: records("m", 2) });
-      for (const { by, isGone, ...change } of list) {
+      const { state } = sessionKeys(keyPrefix, session);
+      for (const { by, byHand, ...change } of list) {
         const { head: before, ...read } = await stores[by]!.readView({ id: session });
         const head = before.slice(0, Math.round(change.stays * before.length)).toWellFormed() + change.added;
         const commit = () => stores[by]!.commitReduction({ id: session }, { ...read, head, headCount: 1 });
-        await (isGone ? client.hdel(sessionKeys(keyPrefix, session).state, "head") : undefined);
+        const other = byHand === "other bytes" ? Buffer.from(`é${before}`).subarray(1) : `(${before.slice(1)}`;
+        await (byHand === "nothing" ? client.hdel(state, "head") : byHand && client.hset(state, "head", other));
         const first = await commit();
         const sent = Buffer.from((call.mock.lastCall as unknown as [string, Buffer[]])[1].at(-1)!);
         const [all, earlier] = [Buffer.from(head), Buffer.from(before)];
         expect(sent.equals(all.subarray(all.findIndex((byte, at) => byte !== earlier[at]) >>> 0))).toBe(true);
         expect(first === "stale" ? await commit() : first).toBe("committed");
-        expect(first === "stale").toBe(isGone && sent.length < Buffer.byteLength(head));
+        expect(first === "stale").toBe(byHand !== undefined && sent.length < Buffer.byteLength(head));
         expect((await stores[1 - by]!.readView({ id: session })).head).toBe(head);
       }
     });

@@ -2,7 +2,7 @@ import { randomToken } from "../../base/ids.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { SessionView } from "../contract/session-reads.js";
 import type { CommitRequest, RewindRequest } from "../contract/session-writes.js";
-import { lastHash } from "../redis/keys.js";
+import { lastHash, sha1 } from "../redis/keys.js";
 import { askOf } from "../redis/script-runner.js";
 import { hashesOf, lossesOf } from "./turn-marks.js";
 
@@ -21,7 +21,9 @@ export function commitArguments(
   while (shared < bytes.length && bytes[shared] === before[shared]) {
     shared += 1;
   }
-  const request = { ...rest, ...askOf(session), last: lastHash(lastId), newRev, discard, shared };
+  // Somebody may have changed the head by hand since.
+  const beginning = { shared, sharedHash: sha1(bytes.subarray(0, shared)) };
+  const request = { ...rest, ...askOf(session), last: lastHash(lastId), newRev, discard, ...beginning };
   return [JSON.stringify(request), bytes.subarray(shared)];
 }
 

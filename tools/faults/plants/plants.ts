@@ -31,7 +31,7 @@ export const plants = {
   "compare-and-set": [
     {
       file: `${lua}/commit-reduction.lua`,
-      search: "if s.next < request.next or #before < request.shared or not isAsRead(s, request) then",
+      search: "if s.next < request.next or not isShared or not isAsRead(s, request) then",
       replacement: "if s.epoch == '' then",
     },
   ],

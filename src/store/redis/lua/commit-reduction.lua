@@ -2,9 +2,9 @@
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard, tokens?, counter?,
---   tokensRead?, maxTokens?, shared, owner?, expectedEpoch?, fencingToken?, keys? }; the head, but for its first
---   `shared` bytes, which are those of the head as it was. With `discard` the records before the start go; their ids
---   and turns stay.
+--   tokensRead?, maxTokens?, shared, sharedHash, owner?, expectedEpoch?, fencingToken?, keys? }; the head, but for
+--   its first `shared` bytes, which are those of the head as it was. With `discard` the records before the start go;
+--   their ids and turns stay.
 -- Replies: COMMITTED owner | those of the gate | STALE | RANGE (the start lies outside the log).
 --
 -- Idempotent: a retry after a lost reply finds its own `newRev` and gets the same reply.
@@ -22,8 +22,9 @@ local request, s = cjson.decode(ARGV[1]), loadSession(state, log, KEYS[2])
 local function repeated() return s.rev == request.newRev and { 'COMMITTED', s.owner or '' } end
 local refusal = gate(request, s, nil, repeated)
 if refusal then return refusal end
-local before = request.shared > 0 and redis.call('HGET', state, 'head') or ''
-if s.next < request.next or #before < request.shared or not isAsRead(s, request) then return { 'STALE' } end
+local shared = request.shared > 0 and (redis.call('HGET', state, 'head') or ''):sub(1, request.shared) or ''
+local isShared = redis.sha1hex(shared) == request.sharedHash
+if s.next < request.next or not isShared or not isAsRead(s, request) then return { 'STALE' } end
 if request.start < s.base or request.start > s.next then return { 'RANGE' } end
 local total = request.counter and request.tokens
 if total and s.next ~= request.next then
@@ -33,8 +34,7 @@ end
 local time = now()
 rememberReduction(time, s, request, total)
 redis.call('HSET', state, 'start', request.start, 'next', s.next, 'rev', request.newRev)
-local head = before:sub(1, request.shared) .. ARGV[2]
-redis.call('HSET', state, 'head', head, 'headCount', request.headCount, 'updated', time)
+redis.call('HSET', state, 'head', shared .. ARGV[2], 'headCount', request.headCount, 'updated', time)
 local noted = noteKey(request, s, function(name, value) redis.call('HSET', state, name, value) end)
 if noted and s.length > 0 then keepKey(s, KEYS[2]) end
 if total then
