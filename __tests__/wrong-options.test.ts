@@ -57,7 +57,7 @@ const owners: Readonly<Record<string, Owner>> = {
       ...{ sessionTTL: numbers, "sessionTTL.seconds": numbers },
       ...{ reduceWhen: [true], retention: ["forever", { discard: { ids: 1 } }], reducer: [{}, 7, null] },
       ...{ onEvent: ["log"], onConflict: ["replace"], onDamage: ["ignore"], "onDamage.record": ["throw"] },
-      ...{ tokenCounter: counters.slice(0, 3), beforeStore: ["redact"], "titles.model": ["gpt", {}], store: [{}] },
+      ...{ tokenCounter: counters, beforeStore: ["redact"], "titles.model": ["gpt", {}], store: [{}] },
       ...{ profile: [null, "unknown"], sessionTtl: [60], url: [url], redis: [{ keyPrefix: "x" }] },
     },
     together: [["sessionTTL.refreshOnRead", { sessionTTL: { seconds: 60, refreshOnRead: "yes" } }]],
@@ -156,7 +156,7 @@ const owners: Readonly<Record<string, Owner>> = {
     right: { history, maxInputTokens: 1_000 },
     wrong: {
       ...{ maxInputTokens: [0], percentForUploadedContent: [1.1], safetyMargin: [1], history: [{}] },
-      ...{ tokenCounter: [null], maxHistoryTokens: [1], onOverBudget: ["ignore"], profile: ["antropic"] },
+      ...{ tokenCounter: counters, maxHistoryTokens: [1], onOverBudget: ["ignore"], profile: ["antropic"] },
     },
   },
   "a ChatMemoryModule": {

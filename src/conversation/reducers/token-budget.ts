@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
-import { lazy, objectWith, positiveInteger } from "../../base/options.js";
+import { lazy, positiveInteger } from "../../base/options.js";
 import { cutByTokens } from "../messages/cut-by-tokens.js";
 import type { NoCut } from "../messages/cut-by-count.js";
 import { roleOf } from "../messages/roles.js";
@@ -9,7 +9,7 @@ import type { Sections } from "../messages/sections.js";
 import { findBoundaries } from "../messages/steps.js";
 import { countEach, countMessages } from "../tokens/counted-messages.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
-import type { TokenCounter } from "../tokens/token-counter.js";
+import { counterField, type TokenCounter } from "../tokens/token-counter.js";
 import { clipToolResults } from "./clip-tool-results.js";
 
 /** Options of reducers that measure in tokens. */
@@ -40,14 +40,7 @@ const defaultTargetShare = 0.8;
 export const budgetFields = lazy(() => ({
   maxTokens: positiveInteger(),
   targetTokens: z.optional(positiveInteger()),
-  tokenCounter: z.optional(
-    objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").check(
-      z.refine(
-        ({ id, perRequest }) => typeof id === "string" && perRequest >= 0 && perRequest < Infinity,
-        'must have an "id" and a "perRequest" of 0 or more',
-      ),
-    ),
-  ),
+  tokenCounter: counterField(),
 }));
 
 /**

@@ -1,4 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import * as z from "zod/mini";
+import { lazy, objectWith } from "../../base/options.js";
 
 /**
  * Counts tokens the way one model family does.
@@ -16,3 +18,15 @@ export interface TokenCounter {
   /** Tokens of bare text. */
   countText(text: string): number | Promise<number>;
 }
+
+/** Schema field of an option that takes a counter. */
+export const counterField = lazy(() =>
+  z.optional(
+    objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").check(
+      z.refine(
+        ({ id, perRequest }) => typeof id === "string" && perRequest >= 0 && perRequest < Infinity,
+        'must have an "id" and a "perRequest" of 0 or more',
+      ),
+    ),
+  ),
+);

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { anyText, fraction, lazy, nonNegativeInteger, objectWith, positiveInteger } from "../../base/options.js";
 import type { RedisChatMessageHistory } from "../../memory/histories/redis-chat-message-history.js";
 import { limitedText } from "../../store/contract/session-ref.js";
-import type { TokenCounter } from "../../conversation/tokens/token-counter.js";
+import { counterField, type TokenCounter } from "../../conversation/tokens/token-counter.js";
 import { toolListSchema, type ToolDefinitionLike } from "../../conversation/tokens/formulas/tools-cost.js";
 import { removeFromTextSchema, type RemoveFromText } from "./text-cleaner.js";
 import type { BuiltInProfile } from "../../conversation/structure/profiles/built-in-profiles.js";
@@ -106,7 +106,7 @@ export const managerSchema = lazy(() =>
     history: objectWith<RedisChatMessageHistory>(historyMethods, "a RedisChatMessageHistory"),
     maxInputTokens: z.optional(positiveInteger()),
     reserveForAnswer: z.optional(nonNegativeInteger()),
-    tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
+    tokenCounter: counterField(),
     percentForUploadedContent: z._default(fraction(), 0.6),
     safetyMargin: z.optional(fraction().check(z.lt(1, "must be a number from 0 to below 1"))),
     tools: toolListSchema(),

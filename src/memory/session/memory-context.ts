@@ -25,7 +25,7 @@ import { openStore, storeFields, type StoreSettings, type StoreSource } from "./
 import type { ExactlyOne } from "../../store/redis/store-options.js";
 import { refreshedOnRead } from "../../store/contract/refreshing-store.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
-import type { TokenCounter } from "../../conversation/tokens/token-counter.js";
+import { counterField, type TokenCounter } from "../../conversation/tokens/token-counter.js";
 import { LocalHolds } from "./hold/local-holds.js";
 import { Recounts } from "./recounts.js";
 import { ServerClock } from "./append-turn.js";
@@ -223,7 +223,7 @@ const memoryFields = lazy(() => ({
     "between-turns",
   ),
   retention: z.optional(z.enum(["keep", "discard"], 'must be "keep" or "discard"')),
-  tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
+  tokenCounter: counterField(),
   onConflict: z._default(z.enum(["error", "keep"], 'must be "error" or "keep"'), "error"),
   onDamage: z.prefault(damagePolicy(), "error"),
   trackUsage: z._default(z.boolean("must be true or false"), false),

@@ -11,9 +11,8 @@ import {
   type SchemaOutput,
 } from "../../../base/options.js";
 import { toolListSchema, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
-import type { TokenCounter } from "../../tokens/token-counter.js";
+import { counterField, type TokenCounter } from "../../tokens/token-counter.js";
 import type { ShortenResult } from "../clip-tool-results.js";
-import { budgetFields } from "../token-budget.js";
 import { triggerField, triggersIn, type WindowTrigger } from "./trigger.js";
 import type { SummaryModel } from "../summary/summarizer.js";
 import { shorteningFields } from "../tool-result-reducer.js";
@@ -79,7 +78,7 @@ const schema = lazy(() =>
     ),
     systemPrompt: z.optional(z.string("must be a string")),
     tools: toolListSchema(),
-    tokenCounter: budgetFields().tokenCounter,
+    tokenCounter: counterField(),
   }),
 );
 
