@@ -5,7 +5,7 @@ import { noteAsked } from "../../src/memory/session/encode-records.js";
 import { characterCounter } from "../history-manager/instances.js";
 import { propertyRuns } from "../support/property-runs.js";
 
-const counting = { counter: characterCounter(), asked: [{ askedAs: "asked:m", isWhole: true, isRepeated: false }] };
+const counting = { counter: characterCounter(), names: [{ askedAs: "asked:m", isWhole: true, isRepeated: false }] };
 
 /** Tokens of the counter for a request, and what the provider billed for it. */
 type Billed = readonly [thought: number, billed: number];

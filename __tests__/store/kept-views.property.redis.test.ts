@@ -364,19 +364,19 @@ describe("The memory for views", () => {
     views.keep("d", { sum, view: view(4_000) });
     expect(["a", "b", "c", "d"].map((id) => views.get(id) !== undefined)).toEqual([true, false, true, false]);
     expect(views.bytes).toBe(2 * (2 * 400 * 4 + 800));
-    const known = views.get("a");
+    const keptView = views.get("a");
     const added = { id: "z", digest: "AAAAAAAA", record: "z".repeat(2_000) };
     const plan = { records: [added] };
-    views.extend("a", "epoch", { plan, at: 2, texts: [added.record], sum: 1, epoch: "other", known });
+    views.extend("a", "epoch", { plan, at: 2, texts: [added.record], sum: 1, epoch: "other", keptView });
     expect(["a", "c"].map((id) => views.get(id) !== undefined)).toEqual([false, true]);
   });
 
   it("gives each of two appends behind the same view the records of its own", () => {
     const views = new KeptViews(100_000);
-    const extend = (id: string, known: KeptView | undefined) => {
+    const extend = (id: string, keptView: KeptView | undefined) => {
       const plan = { records: [{ id, digest: "AAAAAAAA", record: id }] };
-      const at = known?.view.next ?? 0;
-      return views.extend("a", "epoch", { plan, at, texts: [id], sum: 1, epoch: "epoch", known });
+      const at = keptView?.view.next ?? 0;
+      return views.extend("a", "epoch", { plan, at, texts: [id], sum: 1, epoch: "epoch", keptView });
     };
     const known = extend("one", undefined);
     const [two, three] = [extend("two", known), extend("three", known)];

@@ -2,7 +2,7 @@
 export class FirstOf<T> {
   readonly #limit: number;
   readonly #compare: (a: T, b: T) => number;
-  #kept: T[] = [];
+  #items: T[] = [];
 
   constructor(limit: number, compare: (a: T, b: T) => number) {
     this.#limit = limit;
@@ -14,14 +14,14 @@ export class FirstOf<T> {
   }
 
   add(item: T): void {
-    this.#kept.push(item);
-    if (this.#kept.length >= 2 * this.#limit + 100) {
+    this.#items.push(item);
+    if (this.#items.length >= 2 * this.#limit + 100) {
       this.#trimmed();
     }
   }
 
   #trimmed(): readonly T[] {
-    this.#kept = this.#kept.sort(this.#compare).slice(0, this.#limit);
-    return this.#kept;
+    this.#items = this.#items.sort(this.#compare).slice(0, this.#limit);
+    return this.#items;
   }
 }

@@ -42,7 +42,7 @@ export function keepFirstUnits(text: string, length: number): string {
  */
 export function keepLastCharacters(text: string, limit: number): string {
   let cut = text.length;
-  for (let kept = 0; kept < limit && cut > 0; kept += 1) {
+  for (let count = 0; count < limit && cut > 0; count += 1) {
     cut -= splitsPair(text, cut - 1) ? 2 : 1;
   }
   return cut === 0 || cut === text.length ? text.slice(cut) : text.slice(boundariesAround(text, cut).after);

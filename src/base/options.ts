@@ -299,14 +299,14 @@ const longestWritten = 80;
 
 function onlyNameWithWords(written: string, names: readonly string[]): string | undefined {
   const wanted = written.length > longestWritten ? [] : wordsIn(written);
-  const found = names.filter((name) => {
+  const matches = names.filter((name) => {
     let count = 0;
     for (const word of wordsIn(name)) {
       count += word === wanted[count] ? 1 : 0;
     }
     return count === wanted.length;
   });
-  return wanted.length > 0 && found.length === 1 ? found[0] : undefined;
+  return wanted.length > 0 && matches.length === 1 ? matches[0] : undefined;
 }
 
 /** The words of a name in camel case. */

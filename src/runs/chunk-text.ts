@@ -61,7 +61,7 @@ const shortestKept = 40;
 /** Writes the chunks of one run, in order. */
 export class ChunkWriter {
   /** The numbers of values that were written with `+`, by their text. */
-  readonly #kept = new Map<string, number>();
+  readonly #numbers = new Map<string, number>();
 
   /**
    * The text of the next chunk.
@@ -105,18 +105,18 @@ export class ChunkWriter {
     if (text.length < shortestKept) {
       return lowered;
     }
-    const known = this.#kept.get(text);
-    if (known !== undefined) {
-      return tagged("=", known);
+    const number = this.#numbers.get(text);
+    if (number !== undefined) {
+      return tagged("=", number);
     }
-    this.#kept.set(text, this.#kept.size);
+    this.#numbers.set(text, this.#numbers.size);
     return tagged("+", lowered);
   }
 }
 
 /** Reads the chunks of one run, from the first on. */
 export class ChunkReader {
-  readonly #kept: unknown[] = [];
+  readonly #contents: unknown[] = [];
 
   /**
    * Takes the text of a batch, and returns its chunks for {@link ChunkReader.value}.
@@ -148,25 +148,25 @@ export class ChunkReader {
     } else if (isRecord(value)) {
       const [kind, content] = Object.hasOwn(value, tagKey) ? (value[tagKey] as unknown[]) : [undefined, value];
       if (kind === "=") {
-        this.#known(content);
+        this.#contentAt(content);
       } else {
         this.#note(kind === undefined || kind === "Object" ? Object.values(content as object) : content);
-        this.#kept.push(...(kind === "+" ? [content] : []));
+        this.#contents.push(...(kind === "+" ? [content] : []));
       }
     }
   }
 
-  #known(index: unknown): unknown {
-    if (typeof index !== "number" || !(index in this.#kept)) {
+  #contentAt(index: unknown): unknown {
+    if (typeof index !== "number" || !(index in this.#contents)) {
       throw new Error("The chunk repeats a value that there is not.");
     }
-    return this.#kept[index];
+    return this.#contents[index];
   }
 
   #untagged(value: unknown): unknown {
     return untagValue(value, (kind, content) => {
       if (kind === "=") {
-        return this.value(this.#known(content));
+        return this.value(this.#contentAt(content));
       }
       return kind === "+" ? this.#untagged(content) : messageOf(kind, this.#untagged(content) as Fields);
     });

@@ -87,13 +87,13 @@ async function* framesOf(events: AsyncIterable<ServerSentEvent>, signal: AbortSi
     let next = source.next();
     next.catch(() => undefined);
     while (!signal.aborted) {
-      const found = await inTime(Promise.race([next, left]), silenceMs, () => "silent" as const);
-      if (found === "silent") {
+      const step = await inTime(Promise.race([next, left]), silenceMs, () => "silent" as const);
+      if (step === "silent") {
         yield signOfLife;
-      } else if (found === undefined || found.done === true) {
+      } else if (step === undefined || step.done === true) {
         return;
       } else {
-        yield textOf(found.value);
+        yield textOf(step.value);
         next = source.next();
         next.catch(() => undefined);
       }

@@ -71,9 +71,9 @@ export class Mailbox {
 
   /** Sends a notice; false where the process has no mailbox: it is dead, or Redis lost it a moment ago. */
   send(to: string, notice: Omit<Notice, "from">): Promise<boolean> {
-    const known = this.#outbox.get(to) ?? new Outgoing((notices) => this.#post(to, notices));
-    this.#outbox.set(to, known);
-    return known.add({ ...notice, from: this.instance }).finally(() => known.isEmpty && this.#outbox.delete(to));
+    const outgoing = this.#outbox.get(to) ?? new Outgoing((notices) => this.#post(to, notices));
+    this.#outbox.set(to, outgoing);
+    return outgoing.add({ ...notice, from: this.instance }).finally(() => outgoing.isEmpty && this.#outbox.delete(to));
   }
 
   /**

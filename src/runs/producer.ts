@@ -140,10 +140,10 @@ export class Producer {
     await this.finish(end);
   }
 
-  async finish(given: StoredEnd): Promise<void> {
+  async finish(outcome: StoredEnd): Promise<void> {
     this.#isEnding = true;
     // LangChain rejects the stream of a run that is stopped.
-    const end: StoredEnd = this.#isStopped ? { state: "stopped" } : given;
+    const end: StoredEnd = this.#isStopped ? { state: "stopped" } : outcome;
     if (end.state === "stopped" || end.state === "failed") {
       await this.#setting.drain().catch(() => undefined);
     }

@@ -124,7 +124,7 @@ const joinSchema = lazy(() =>
 const stopSchema = lazy(() => z.strictObject({ ...accessFields, turnId: z.optional(limitedText("id")) }));
 const activeSchema = lazy(() => z.strictObject(accessFields));
 
-const known = new WeakMap<MemoryContext, RedisRuns>();
+const runsByContext = new WeakMap<MemoryContext, RedisRuns>();
 
 /**
  * The running answers of a memory: a run goes on when its reader leaves, and is read, joined and stopped from any
@@ -160,9 +160,9 @@ export function redisRuns(memory: RedisChatMemory, options: RedisRunsOptions = {
     throw new ConfigurationError("memory", 'redisRuns: "memory" must be a RedisChatMemory on Redis.');
   }
   const runs =
-    known.get(context!) ??
+    runsByContext.get(context!) ??
     RedisRuns["make"](memory, wire, new RunProcess({ ...settings, wire, ring: sealed?.keys.ring, context: context! }));
-  known.set(context!, runs);
+  runsByContext.set(context!, runs);
   return runs;
 }
 
@@ -208,34 +208,34 @@ export class RedisRuns implements SteeredRuns {
     }
   }
 
-  async #startWhere<Chunk>(session: SessionRef, asked: AskedStart, work: RunWork<Chunk>): Promise<Run<Chunk>> {
-    const { turnId, whileRunning, said, waiting } = asked;
+  async #startWhere<Chunk>(session: SessionRef, start: AskedStart, work: RunWork<Chunk>): Promise<Run<Chunk>> {
+    const { turnId, whileRunning, said, waiting } = start;
     for (;;) {
       const instance = this.#process.mailbox.instance;
       await (waiting.hasWaited ? this.#process.store.check("startRun", session) : undefined);
       if (await waiting.isAnswered()) {
         return this.#reader(session, { turnId });
       }
-      const found = await this.#process.begin(session, { turnId, instance, call: randomToken() });
-      if (found.isNew) {
-        return this.#play(session, found, (await waiting.leave()) ? undefined : work);
+      const run = await this.#process.begin(session, { turnId, instance, call: randomToken() });
+      if (run.isNew) {
+        return this.#play(session, run, (await waiting.leave()) ? undefined : work);
       }
-      if (found.meta.turnId === turnId) {
+      if (run.meta.turnId === turnId) {
         return this.#reader(session, { turnId });
       }
-      if (await this.#process.endIfDead(session, found)) {
+      if (await this.#process.endIfDead(session, run)) {
         continue;
       }
-      if (said !== undefined && (await this.#process.steers.add(session, found.at, said))) {
-        return this.#reader(session, { turnId: found.meta.turnId });
+      if (said !== undefined && (await this.#process.steers.add(session, run.at, said))) {
+        return this.#reader(session, { turnId: run.meta.turnId });
       }
       if (whileRunning === "refuse") {
         throw busy(session.id, "A run is under way");
       }
       if (whileRunning === "stop") {
-        await this.#process.stop(session, found);
+        await this.#process.stop(session, run);
       }
-      if (!(await waiting.behind(found, whileRunning === "stop" ? "front" : "back"))) {
+      if (!(await waiting.behind(run, whileRunning === "stop" ? "front" : "back"))) {
         return stoppedRun();
       }
     }
@@ -341,11 +341,11 @@ export class RedisRuns implements SteeredRuns {
   }
 
   /** Plays a run that has begun; without work, one that was stopped while it waited. */
-  async #play<Chunk>(session: SessionRef, found: StoredRun, work?: RunWork<Chunk>): Promise<Run<Chunk>> {
+  async #play<Chunk>(session: SessionRef, run: StoredRun, work?: RunWork<Chunk>): Promise<Run<Chunk>> {
     const storedOf = (ids: readonly string[]) => storedIds(this.#sessionOf("runs.start", session), ids);
-    const producer = this.#process.producer(session, found, storedOf);
-    const position = { at: found.at, place: runStart };
-    const reader = this.#reader<Chunk>(session, { turnId: found.meta.turnId, position });
+    const producer = this.#process.producer(session, run, storedOf);
+    const position = { at: run.at, place: runStart };
+    const reader = this.#reader<Chunk>(session, { turnId: run.meta.turnId, position });
     if (work === undefined) {
       await this.#process.finish(session, producer, { state: "stopped" });
       return reader;
@@ -368,13 +368,13 @@ export class RedisRuns implements SteeredRuns {
     return reader;
   }
 
-  #reader<Chunk>(session: SessionRef, asked: Asked): Run<Chunk> {
-    return new Run((signal) => this.#read(session, asked, signal));
+  #reader<Chunk>(session: SessionRef, request: Asked): Run<Chunk> {
+    return new Run((signal) => this.#read(session, request, signal));
   }
 
   async *#read(
     session: SessionRef,
-    { turnId, position, signal: given }: Asked,
+    { turnId, position, signal }: Asked,
     other: AbortSignal | undefined,
   ): AsyncGenerator<RunItem> {
     const answer = (name: string | undefined) => storedAnswer(this.#sessionOf("runs.join", session), name);
@@ -389,7 +389,7 @@ export class RedisRuns implements SteeredRuns {
     }
     const from = isElsewhere ? runStart : (position?.place ?? runStart);
     const stored = () => answer(run.meta.turnId);
-    yield* this.#process.read(session, run, { from, signals: [given, other], stored });
+    yield* this.#process.read(session, run, { from, signals: [signal, other], stored });
   }
 }
 

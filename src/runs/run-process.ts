@@ -67,7 +67,7 @@ export class RunProcess {
       beat: () => {
         this.#feeds.forEach((feed) => void feed.beat());
         this.#producers.forEach((producer) => void producer.prolong());
-        this.#stops.forEach((asked, name) => void this.#stopAgain(name, asked).catch(() => undefined));
+        this.#stops.forEach((stop, name) => void this.#stopAgain(name, stop).catch(() => undefined));
       },
     });
     context.holds.mark = this.mailbox.instance;
@@ -82,9 +82,9 @@ export class RunProcess {
     this.#calls.set(meta.call, session.id);
     let isNew = false;
     try {
-      const found = await this.store.begin(session, { ...meta, ...(owner !== undefined && { owner }) });
-      ({ isNew } = found);
-      return found;
+      const run = await this.store.begin(session, { ...meta, ...(owner !== undefined && { owner }) });
+      ({ isNew } = run);
+      return run;
     } finally {
       if (!isNew) {
         this.#calls.delete(meta.call);

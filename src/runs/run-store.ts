@@ -84,9 +84,9 @@ export class RunStore {
       "",
     ]);
     if (word === "BUSY") {
-      const found = storedRun(session, [at!, other!, ""]);
-      refuseOwner(session, found.meta.owner);
-      return { ...found, isNew: false };
+      const run = storedRun(session, [at!, other!, ""]);
+      refuseOwner(session, run.meta.owner);
+      return { ...run, isNew: false };
     }
     return { at: at!, meta, end: undefined, isNew: true };
   }
@@ -153,8 +153,8 @@ export class RunStore {
   /** Entries of a run from a batch on, or its end only. */
   async read(session: SessionRef, at: string, from: number | "end"): Promise<RunEntry[]> {
     const first = `${at}-${from === "end" ? lastBatch : from}`;
-    const found = await this.#range(session, first, `${at}-${lastBatch}`, entriesAtOnce);
-    return found.map(([id, [kind, text, , last]]) => ({
+    const entries = await this.#range(session, first, `${at}-${lastBatch}`, entriesAtOnce);
+    return entries.map(([id, [kind, text, , last]]) => ({
       batch: Number(id.slice(id.indexOf("-") + 1)),
       kind: kind as RunEntry["kind"],
       text: text!,

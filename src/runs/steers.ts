@@ -104,7 +104,7 @@ export class RunSteers implements SaidToRun {
   readonly #at: string;
   readonly #storedOf: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
   /** The names of messages that the run was given, or that an earlier run has stored, in order. */
-  readonly #known = new Set<string>();
+  readonly #names = new Set<string>();
   #isOpen = false;
   /** True once the list was read that an earlier run left. */
   #isRead = false;
@@ -139,7 +139,7 @@ export class RunSteers implements SaidToRun {
   /** The same; where there is nothing, the run sees no more: what is said from now on is for the next turn. */
   takeOrClose(): Promise<BaseMessage[]> {
     return this.#unlessAway(async () => {
-      const last = [...this.#known].at(-1) ?? "";
+      const last = [...this.#names].at(-1) ?? "";
       return this.#unknown(await this.#store.held(this.#session, this.#at, ["close", last]));
     });
   }
@@ -147,13 +147,13 @@ export class RunSteers implements SaidToRun {
   /** Before the end of the run is reported. With `isStored`, the memory has stored what the run was given. */
   async settle({ isStored }: { readonly isStored: boolean }): Promise<void> {
     if (this.#isOpen) {
-      await this.#store.settle(this.#session, this.#at, isStored ? [...this.#known] : []);
+      await this.#store.settle(this.#session, this.#at, isStored ? [...this.#names] : []);
     }
   }
 
   #unknown(held: readonly Steer[]): BaseMessage[] {
-    const unknown = held.filter(({ name }) => !this.#known.has(name));
-    unknown.forEach(({ name }) => this.#known.add(name));
+    const unknown = held.filter(({ name }) => !this.#names.has(name));
+    unknown.forEach(({ name }) => this.#names.add(name));
     return unknown.map(({ message }) => message);
   }
 

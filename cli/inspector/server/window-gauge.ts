@@ -82,7 +82,7 @@ function countingOf(askedAs: string, models: readonly string[]): Counting & { re
   );
   const known = made.find(({ model, ...parts }) => askedName(model, parts) === askedAs);
   const { counter, isWhole, model } = known ?? { counter: counters[0]!, isWhole: true, model: undefined };
-  return { counter, asked: [{ askedAs, isWhole, isRepeated: true }], model };
+  return { counter, names: [{ askedAs, isWhole, isRepeated: true }], model };
 }
 
 /** Tokens of the next request, and those of its fixed parts, both as the provider counts; undefined without a base. */

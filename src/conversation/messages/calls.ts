@@ -170,7 +170,7 @@ export function compactionIn(message: BaseMessage): Fields | undefined {
     return undefined;
   }
   const { content, response_metadata: metadata } = message as { content: unknown; response_metadata: unknown };
-  const block = Array.isArray(content) ? content.find((given) => isCompaction(nativeBlock(given))) : undefined;
+  const block = Array.isArray(content) ? content.find((part) => isCompaction(nativeBlock(part))) : undefined;
   if (block !== undefined) {
     return nativeBlock(block) as Fields;
   }

@@ -25,9 +25,9 @@ export function copyWith<M extends BaseMessage>(message: M, changes: MessageChan
       : changes;
   // A message that was made of another one carries the other's arguments too.
   const stale = "content" in changes ? ["lc_kwargs", "contentBlocks", "content_blocks"] : ["lc_kwargs"];
-  const known = without(fieldsOf(message.lc_kwargs), ...stale);
+  const kwargs = without(fieldsOf(message.lc_kwargs), ...stale);
   const copy = Object.create(Object.getPrototypeOf(message) as object) as M;
-  return Object.assign(copy, message, all, { lc_kwargs: { ...known, ...all } });
+  return Object.assign(copy, message, all, { lc_kwargs: { ...kwargs, ...all } });
 }
 
 /**

@@ -35,8 +35,8 @@ export function cutByCount(
   const list = free.map((index) => messages[index]!);
   const [newest, most] = [list.length - keep, turnFactor * (keep + threshold)];
   const cut = findCut(list, { places: cutPlaces(list, sections.cutAt), newest, oldest: newest - threshold, most });
-  const kept = cut === 0 ? [] : keptIndexes(messages, sections, cut);
-  return cut === 0 || kept.length >= messages.length ? "nothing_removable" : kept;
+  const indexes = cut === 0 ? [] : keptIndexes(messages, sections, cut);
+  return cut === 0 || indexes.length >= messages.length ? "nothing_removable" : indexes;
 }
 
 /**
@@ -54,8 +54,8 @@ export function cutByRounds(
     return "within_limit";
   }
   const cut = cutPlaces(list, "step").all.lastIndexOf(1, begins.at(-target));
-  const kept = cut === 0 ? [] : keptIndexes(messages, sections, cut);
-  return cut === 0 || kept.length >= messages.length ? "nothing_removable" : kept;
+  const indexes = cut === 0 ? [] : keptIndexes(messages, sections, cut);
+  return cut === 0 || indexes.length >= messages.length ? "nothing_removable" : indexes;
 }
 
 interface CountCut {

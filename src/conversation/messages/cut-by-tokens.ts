@@ -34,18 +34,18 @@ export function cutByTokens(
   if (sum(tokens, tokens.keys()) + perRequest <= maxTokens) {
     return "within_limit";
   }
-  const kept = keptIndexes(messages, sections, findCut(messages, sections, target));
-  return kept.length < messages.length ? kept : "nothing_removable";
+  const indexes = keptIndexes(messages, sections, findCut(messages, sections, target));
+  return indexes.length < messages.length ? indexes : "nothing_removable";
 }
 
 function findCut(messages: readonly BaseMessage[], sections: Sections, target: TokenTarget): number {
   const list = sections.free.map((index) => messages[index]!);
   const { all, whole } = cutPlaces(list, sections.cutAt);
   const sizes = sizesFrom(messages, sections, target);
-  const kept = whole === undefined ? [] : [...list.keys()].filter((place) => whole[place] === 1);
-  const fits = kept.find((place) => sizes[place]! <= target.targetTokens) ?? kept.at(-1);
+  const wholePlaces = whole === undefined ? [] : [...list.keys()].filter((place) => whole[place] === 1);
+  const fits = wholePlaces.find((place) => sizes[place]! <= target.targetTokens) ?? wholePlaces.at(-1);
   if (fits !== undefined && sizes[fits]! <= target.maxTokens) {
-    return preferred(list, { places: kept, fits, sizes, target });
+    return preferred(list, { places: wholePlaces, fits, sizes, target });
   }
   const places = [...list.keys()].filter((place) => all[place] === 1);
   const oldest = places.findIndex((place) => sizes[place]! <= target.targetTokens);

@@ -94,16 +94,16 @@ export function anchorsOf(messages: readonly BaseMessage[], { free, pinned }: Se
 /** Indexes kept by a cut before `free[cut]`, in the order of the result. */
 export function keptIndexes(messages: readonly BaseMessage[], sections: Sections, cut: number): number[] {
   const { systems, summaries, pinned, free } = sections;
-  const kept = new Uint8Array(messages.length);
+  const flags = new Uint8Array(messages.length);
   for (const index of [...pinned, ...free.slice(cut)]) {
-    kept[index] = 1;
+    flags[index] = 1;
   }
   const first = free[cut];
   if (cut > 0 && first !== undefined && roleOf(messages[first]!) !== "human") {
     const anchor = anchorsOf(messages, sections)[cut]!;
-    kept[anchor] = 1;
+    flags[anchor] = 1;
   }
-  const rest = messages.flatMap((_, index) => (kept[index] === 1 ? [index] : []));
+  const rest = messages.flatMap((_, index) => (flags[index] === 1 ? [index] : []));
   return [...systems, ...summaries, ...rest];
 }
 

@@ -58,9 +58,9 @@ export function splitsStep({
   readonly before: readonly BaseMessage[];
   readonly after: readonly BaseMessage[];
 }): boolean {
-  const kept = new Set(after.map(identityOf));
+  const identities = new Set(after.map(identityOf));
   return stepsOf(before).some(({ indexes }) => {
-    const present = indexes.filter((index) => kept.has(identityOf(before[index]!))).length;
+    const present = indexes.filter((index) => identities.has(identityOf(before[index]!))).length;
     return present !== 0 && present !== indexes.length;
   });
 }

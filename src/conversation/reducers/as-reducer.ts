@@ -68,18 +68,18 @@ class ForeignReducer extends ChatHistoryReducer {
   }
 
   override async reduce(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessage[] | null> {
-    const given = await this.#call([...messages], config);
-    if (given === null) {
+    const output = await this.#call([...messages], config);
+    if (output === null) {
       return null;
     }
-    if (!Array.isArray(given)) {
+    if (!Array.isArray(output)) {
       throw new ConfigurationError(
         "reducer",
         "Reducer result is not an array; return an array of messages, or null if there is nothing to do.",
       );
     }
     // trimMessages returns [undefined] if its system message alone exceeds the budget.
-    const made = given.map((like, index) => toMessage(like, { option: "reducer", list: "Reducer result", index }));
+    const made = output.map((like, index) => toMessage(like, { option: "reducer", list: "Reducer result", index }));
     const result = withOwnObjects(made, messages);
     return result.length === messages.length && result.every((message, index) => message === messages[index])
       ? null

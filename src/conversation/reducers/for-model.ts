@@ -32,12 +32,12 @@ export async function forModel(
   { config, runManager }: TrimmerRun,
   trim: (messages: BaseMessage[]) => BaseMessage[] | Promise<BaseMessage[]>,
 ): Promise<BaseMessage[]> {
-  const given = messagesOf(input);
+  const inputMessages = messagesOf(input);
   const configurable = fieldsOf(config?.configurable);
-  if (given.length === 0 || configurable[storedField] === true) {
-    return [...(await trim(given))];
+  if (inputMessages.length === 0 || configurable[storedField] === true) {
+    return [...(await trim(inputMessages))];
   }
-  const before = repairAs(plan(), given);
+  const before = repairAs(plan(), inputMessages);
   const { messages, repairs } = repairAs(isPrompt(input) ? planOfPrompt() : plan(), await trim(before.messages));
   const broken = new Set([...before.repairs, ...repairs].map(({ rule }) => rule));
   if (broken.size > 0) {

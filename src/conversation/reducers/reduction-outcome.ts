@@ -81,26 +81,26 @@ export function reduced(
 }
 
 /** The outcome of a cut that keeps the messages at these indexes. */
-export function cutOutcome(messages: readonly BaseMessage[], kept: readonly number[] | NoCut): ReductionOutcome {
-  if (typeof kept === "string") {
-    return unchanged(messages, { reason: kept });
+export function cutOutcome(messages: readonly BaseMessage[], indexes: readonly number[] | NoCut): ReductionOutcome {
+  if (typeof indexes === "string") {
+    return unchanged(messages, { reason: indexes });
   }
-  const stays = new Set(kept);
+  const stays = new Set(indexes);
   return reduced(
-    kept.map((index) => messages[index]!),
+    indexes.map((index) => messages[index]!),
     {
       removed: messages.filter((_, index) => !stays.has(index)),
       before: { messages: messages.length },
-      after: { messages: kept.length },
+      after: { messages: indexes.length },
     },
   );
 }
 
 /** Returns the messages of `before` that are not in `after`: not unchanged, not shortened, and not by id. */
 export function removedMessages(before: readonly BaseMessage[], after: readonly BaseMessage[]): BaseMessage[] {
-  const kept = new Set<unknown>(after.flatMap((message) => [originalOf(message), message.id]));
+  const identities = new Set<unknown>(after.flatMap((message) => [originalOf(message), message.id]));
   return before.filter(
-    (message) => !kept.has(originalOf(message)) && (message.id === undefined || !kept.has(message.id)),
+    (message) => !identities.has(originalOf(message)) && (message.id === undefined || !identities.has(message.id)),
   );
 }
 

@@ -90,11 +90,11 @@ export class ChatHistoryTokenReducer extends ChatHistoryReducer {
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
     const before = await countMessages(this.tokenCounter, messages);
     const sections = sectionsOf(messages, this.#options);
-    const kept = await cutToBudget(messages, { sections, budget: this.#budget });
-    if (kept === "within_limit") {
+    const cut = await cutToBudget(messages, { sections, budget: this.#budget });
+    if (cut === "within_limit") {
       return unchanged(messages, { reason: "within_limit", tokens: before });
     }
-    const indexes = kept === "nothing_removable" ? [...messages.keys()] : kept;
+    const indexes = cut === "nothing_removable" ? [...messages.keys()] : cut;
     const pinned = new Set(sections.pinned.map((index) => messages[index]!));
     const staying = indexes.map((index) => messages[index]!);
     const { clipToolResults: clips } = this.#options;

@@ -11,12 +11,12 @@ const counts = new WeakMap<BaseMessage, Map<string, number | Promise<number>>>()
 
 /** Remembers a count that is known already, such as one that was stored with the message. */
 export function rememberTokens(message: BaseMessage, counterId: string, tokens: number | Promise<number>): void {
-  let known = counts.get(message);
-  if (known === undefined) {
-    known = new Map();
-    counts.set(message, known);
+  let byCounter = counts.get(message);
+  if (byCounter === undefined) {
+    byCounter = new Map();
+    counts.set(message, byCounter);
   }
-  known.set(counterId, tokens);
+  byCounter.set(counterId, tokens);
 }
 
 /** The remembered count of a message; does not ask a counter. */

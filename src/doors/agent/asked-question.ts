@@ -35,8 +35,8 @@ export async function askedState(
   const behind = own.slice(question + 1);
   const old = isFirst || behind.length === 0 ? new Set() : await outdated(own[question]!, behind, session);
   const messages = own.slice(first).filter(({ id }) => id === undefined || !old.has(id));
-  const kept = new Set(idsOf(messages));
-  const gone = idsOf(state).filter((id) => !kept.has(id));
+  const ids = new Set(idsOf(messages));
+  const gone = idsOf(state).filter((id) => !ids.has(id));
   return { messages, ...(gone.length > 0 && { update: gone.map((id) => new RemoveMessage({ id })) }) };
 }
 

@@ -52,7 +52,7 @@ export class AgentHooks {
   readonly #setting: RunSetting;
   readonly #holding: Holding | undefined;
   /** The state as the run begins, where it is not the one that it was given. */
-  readonly #asked: AskedState | undefined;
+  readonly #input: AskedState | undefined;
   readonly #stop = new StopListener(() => this.#stopped());
   /** Stops observing the run's checkpoint; undefined if it is not observed. */
   #unobserve: (() => void) | undefined;
@@ -73,10 +73,10 @@ export class AgentHooks {
   /** The write of a stopped run. */
   #stopping = Promise.resolve();
 
-  constructor(setting: Omit<RunSetting, "holding">, holding: Holding | undefined, asked?: AskedState) {
+  constructor(setting: Omit<RunSetting, "holding">, holding: Holding | undefined, input?: AskedState) {
     this.#setting = { ...setting, holding: holding && (() => holdingIn(this.#config, holding)) };
     this.#holding = holding;
-    this.#asked = asked;
+    this.#input = input;
   }
 
   /**
@@ -91,7 +91,7 @@ export class AgentHooks {
     // Its steps are counted from that of this hook.
     const [first, limit] = [stepOf(this.#config), this.#config.recursionLimit];
     this.#lastStep = first === undefined || limit === undefined ? undefined : first - 1 + limit;
-    const update = this.#asked?.update;
+    const update = this.#input?.update;
     return update && { messages: update };
   }
 
@@ -179,9 +179,9 @@ export class AgentHooks {
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();
     const answer = async () => handler(sent);
-    const given = await (this.#setting.policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
+    const reply = await (this.#setting.policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
     const stamp = bound?.stamp ?? ((message) => message);
-    const response = changedResponse(given, (message) => run.answered(stamp(message), state));
+    const response = changedResponse(reply, (message) => run.answered(stamp(message), state));
     const message = messageOf(response);
     return message === undefined && isStructured(response) ? (asAnswer(response) as Response) : response;
   }

@@ -131,8 +131,8 @@ function isZodObject(value: unknown): boolean {
 function runFinder(options: CheckedOptions, sessionOfRun: ReturnType<typeof sessionFinder>) {
   const { persist, onAbort, oneTurnAtATime } = options;
   const holding = holdPolicy(oneTurnAtATime);
-  const { profile: given } = options;
-  const profile = given === undefined ? undefined : resolveProfileChoice(owner, given);
+  const { profile: choice } = options;
+  const profile = choice === undefined ? undefined : resolveProfileChoice(owner, choice);
   // By LangGraph's writer, which all hooks of a run share; agents inside a graph share it too, and differ by namespace.
   const runs = new WeakMap<object, Map<string, Promise<AgentHooks>>>();
   return (
@@ -145,11 +145,11 @@ function runFinder(options: CheckedOptions, sessionOfRun: ReturnType<typeof sess
       const { place, history, session } = sessionOfRun(config);
       // Without a writer each hook opens a run of its own, and would wait for the one before it.
       const held = holding && writer && { owner: `${owner}: oneTurnAtATime`, ...holding };
-      const asked =
+      const input =
         isNew && checkpointerOf(config) !== undefined ? await askedState(messages, config, session) : undefined;
-      const parts = splitState(asked?.messages ?? messages);
+      const parts = splitState(input?.messages ?? messages);
       const setting = { history, session, place, profile, parts, policy: { persist, onAbort } };
-      return new AgentHooks(setting, held, asked);
+      return new AgentHooks(setting, held, input);
     };
     if (writer === undefined) {
       return open();

@@ -31,9 +31,9 @@ export function turnIdOf({ turnId }: RunPlace, { input }: StateParts): string | 
 
 /** Ids of a client's own copy of a stored answer behind its question. */
 export function copiesIn({ after }: StateParts, stored: readonly BaseMessage[]): string[] {
-  const known = new Set(idsOf(stored));
-  const copy = after.filter(({ id }) => id === undefined || !known.has(id));
-  if (copy.length === 0 || known.size === 0) {
+  const ids = new Set(idsOf(stored));
+  const copy = after.filter(({ id }) => id === undefined || !ids.has(id));
+  if (copy.length === 0 || ids.size === 0) {
     return [];
   }
   const isSpoken = (message: BaseMessage) => roleOf(message) === "ai" && !mayCall(message);
@@ -61,9 +61,9 @@ export interface EndOfRun {
 
 /** State update that makes the state equal to the stored turn; undefined if it is. */
 export function correctedState({ parts, state, answer, missing }: EndOfRun): BaseMessage[] | undefined {
-  const asked = new Set(idsOf(parts.input));
+  const inputIds = new Set(idsOf(parts.input));
   if (answer !== undefined) {
-    const gone = idsOf(state).filter((id) => !asked.has(id));
+    const gone = idsOf(state).filter((id) => !inputIds.has(id));
     return [...gone.map((id) => new RemoveMessage({ id })), ...answer];
   }
   if (missing.length === 0) {

@@ -47,14 +47,14 @@ const defaultMode = "updates";
 /** A graph's stream, which is asked for the state in addition to the modes of the caller. */
 class GraphChunks<Output> implements ChunkReader<Output> {
   readonly form: StreamForm;
-  readonly #asked: StreamForm;
+  readonly #request: StreamForm;
   readonly #isHidden: boolean;
   #whole: Output | undefined;
 
-  constructor(ownModes: unknown, asked: StreamForm & Pick<RunnableConfig, "configurable">) {
+  constructor(ownModes: unknown, request: StreamForm & Pick<RunnableConfig, "configurable">) {
     // A graph in a task of another one streams its state, unless it is asked for something else.
-    const modes = [asked.streamMode ?? (isInTask(asked) ? outputMode : (ownModes ?? defaultMode))].flat();
-    this.#asked = asked;
+    const modes = [request.streamMode ?? (isInTask(request) ? outputMode : (ownModes ?? defaultMode))].flat();
+    this.#request = request;
     this.#isHidden = !modes.includes(outputMode);
     this.form = { streamMode: this.#isHidden ? [...modes, outputMode] : modes };
   }
@@ -64,7 +64,7 @@ class GraphChunks<Output> implements ChunkReader<Output> {
   }
 
   read(chunk: Output): readonly Output[] {
-    const { streamMode, subgraphs } = this.#asked;
+    const { streamMode, subgraphs } = this.#request;
     const [place, mode, value] = (subgraphs === true ? chunk : [[], ...(chunk as unknown[])]) as [
       unknown[],
       ...unknown[],

@@ -56,7 +56,7 @@ type ChainForm = Pick<ChainOptions, "inputMessagesKey" | "outputMessagesKey" | "
  * @throws ConfigurationError `outputMessagesKey` for an output without an answer's key that holds the chain's own input
  * or history: the conversation would be stored again with each answer.
  */
-export function answerOf(output: unknown, form: ChainForm, given?: ChainInput): ChainAnswer {
+export function answerOf(output: unknown, form: ChainForm, input?: ChainInput): ChainAnswer {
   const generated = (output as { generations?: { message?: BaseMessage }[][] } | undefined)?.generations?.[0]?.[0];
   if (generated?.message !== undefined) {
     return { messages: [generated.message], as: undefined, key: undefined };
@@ -66,7 +66,7 @@ export function answerOf(output: unknown, form: ChainForm, given?: ChainInput): 
   }
   const key = form.outputMessagesKey ?? answerKey(output);
   if (key === undefined) {
-    refuseConversation(output, form, given);
+    refuseConversation(output, form, input);
     return { messages: [new AIMessage(jsonOf(output))], as: kindOf(output), key: undefined };
   }
   const value = output[key];
@@ -97,9 +97,9 @@ function hasRaw(output: Readonly<Record<string, unknown>>): boolean {
 function refuseConversation(
   output: Readonly<Record<string, unknown>>,
   { inputMessagesKey, historyMessagesKey }: ChainForm,
-  given: ChainInput | undefined,
+  input: ChainInput | undefined,
 ): void {
-  const own: Readonly<Record<string, unknown>> = isObject(given) ? given : {};
+  const own: Readonly<Record<string, unknown>> = isObject(input) ? input : {};
   const isInput = (key: string) => key === inputKey(own, inputMessagesKey) && output[key] === own[key];
   const holdsMessages = (value: unknown) => isBaseMessage(value) || (Array.isArray(value) && value.some(isBaseMessage));
   const held = Object.keys(output).find((key) => {

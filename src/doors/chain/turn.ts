@@ -31,7 +31,7 @@ interface ChainRun {
   readonly options: ChainOptions & { readonly acts: boolean };
   readonly session: ConversationSession;
   readonly config: Partial<RunnableConfig>;
-  readonly given: ChainInput;
+  readonly input: ChainInput;
 }
 
 /** The request of a turn. */
@@ -93,7 +93,7 @@ export class ChainTurn {
       turnId: names.turnId ?? questionIdOf(messages),
       holding: holding && (() => ({ owner, ...holding, longestMs, signal })),
     };
-    const opening = ChainTurn.#open({ options, session, config, given: input }, Turn.open(setting, { messages }));
+    const opening = ChainTurn.#open({ options, session, config, input }, Turn.open(setting, { messages }));
     // The caller of a stopped run is gone, so `drain` waits for its write.
     session.inBackground(opening.then(ignore, ignore));
     return opening;
@@ -181,14 +181,14 @@ export class ChainTurn {
 
   /** Stores the answer. Returns the output, or that of another run that stored the same turn first. */
   async finish<Output>(output: Output): Promise<Output> {
-    const { options, config, given } = this.#run;
+    const { options, config, input } = this.#run;
     // The caller of an aborted run got its rejection already; storing now would contradict it.
     config.signal?.throwIfAborted();
     this.#isOver = true;
     if (this.#turn.isClosed) {
       return output;
     }
-    const { messages, as, key } = answerOf(output, options, given);
+    const { messages, as, key } = answerOf(output, options, input);
     const said = isOneAnswer(messages) ? messages : (await listing()).newAnswers(this.#made.sent, messages);
     const answered = said.map((message) => this.#steps.get(message.id) ?? this.#turn.answered(message));
     const kind = as === "messages" && answered.length < messages.length ? "conversation" : as;
@@ -235,13 +235,13 @@ export class ChainTurn {
 
   /** The messages of an incomplete output; empty if it holds none. */
   async #messagesOf(output: unknown): Promise<BaseMessage[]> {
-    const { options, given } = this.#run;
+    const { options, input } = this.#run;
     if (output === undefined) {
       return [];
     }
     try {
       const { newAnswers } = await listing();
-      const said = newAnswers(this.#made.sent, answerOf(output, options, given).messages);
+      const said = newAnswers(this.#made.sent, answerOf(output, options, input).messages);
       return this.#unstored(interruptedAnswer(said));
     } catch {
       return [];
@@ -254,7 +254,7 @@ function isOneAnswer(messages: readonly BaseMessage[]): boolean {
 }
 
 /** The request of a turn in the form of the chain's input. */
-async function madeRequest({ options, session, config, given }: ChainRun, turn: Turn): Promise<MadeRequest> {
+async function madeRequest({ options, session, config, input }: ChainRun, turn: Turn): Promise<MadeRequest> {
   const { runnable: model, profile = session.context.profile } = options;
   const observer = { sessionId: session.sessionId, onEvent: session.context.onEvent };
   const { planned, ...made } = await turn.request({ model, config });
@@ -263,7 +263,7 @@ async function madeRequest({ options, session, config, given }: ChainRun, turn: 
     ? (await wiring()).wiredTurn(whole, { ...planned, ...observer, named: profile, runnable: model })
     : { runnable: model, input: whole };
   const sent = [...forModel.history, ...forModel.turn];
-  return { sent, input: runnableInput(given, forModel, options), runnable };
+  return { sent, input: runnableInput(input, forModel, options), runnable };
 }
 
 /** True where no model is in sight whose name or class is known. */

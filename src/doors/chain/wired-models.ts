@@ -27,8 +27,8 @@ export function wiredTurn(
   input: ModelInput,
   { runnable, profile, named, sessionId, onEvent }: TurnToWire,
 ): { readonly runnable: unknown; readonly input: ModelInput } {
-  const given = named === "auto" ? undefined : resolveProfile("withRedisMemory", named);
-  const wired = withWiredModels(runnable, { sessionId, onEvent, profile: given });
+  const ownProfile = named === "auto" ? undefined : resolveProfile("withRedisMemory", named);
+  const wired = withWiredModels(runnable, { sessionId, onEvent, profile: ownProfile });
   if (wired.hasWired || !profile.bindsThoughts) {
     return { runnable: wired.runnable, input };
   }

@@ -154,8 +154,8 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       }
       config.signal?.throwIfAborted();
       const child = said === undefined ? own : childConfig(config, runManager, said);
-      const call = (runnable: Runnable, given: unknown) =>
-        chunks?.outputOf(runnable, given, child) ?? (runnable.invoke(given, child) as Promise<Output>);
+      const call = (runnable: Runnable, value: unknown) =>
+        chunks?.outputOf(runnable, value, child) ?? (runnable.invoke(value, child) as Promise<Output>);
       const ask = () => (running = turn.calling(call));
       const output = await turn.asking(ask);
       return await this.#finish(turn, output, config);

@@ -159,17 +159,17 @@ export class HistoryManager {
    * @throws StructureError while a call is waiting for its result; BudgetError with `onOverBudget: "throw"`.
    */
   async getHistoryForModelCall(request: forms.ModelCallRequest): Promise<FittedWindow> {
-    const asked = parseOptions("getHistoryForModelCall", forms.modelCallSchema(), request);
-    const { originalUserMessage: original, renderedUserMessage: rendered, renderedSystemMessage } = asked;
+    const call = parseOptions("getHistoryForModelCall", forms.modelCallSchema(), request);
+    const { originalUserMessage: original, renderedUserMessage: rendered, renderedSystemMessage } = call;
     const turn = this.#openTurn();
-    turn.nameAs("getHistoryForModelCall", asked.turnId);
+    turn.nameAs("getHistoryForModelCall", call.turnId);
     turn.originalUserMessage = original;
     const { turn: opened, uploads } = await this.#reader.read(turn.name);
     await this.#number();
     const { model } = this.#options;
     const planned = await planOf(this.#profile, { model, tools: this.#options.tools }, this.#observer);
     const stored = readStoredHistory(await opened.requests.openedFor(planned.plan.criteria.profile), original);
-    const earlier = await this.#cleaner.clean(stored.earlier, asked.removeFromText);
+    const earlier = await this.#cleaner.clean(stored.earlier, call.removeFromText);
     const said = [...earlier, ...stored.steps, ...turn.steps.map(({ message }) => message)];
     const answers = said.filter((message) => roleOf(message) === "ai");
     const window = await this.#window.fit(opened.requests, {
@@ -188,12 +188,12 @@ export class HistoryManager {
   }
 
   /** The model call's own messages; the same objects for the same texts, so that they are counted once. */
-  #promptOf(given: Prompt["given"]): Omit<Prompt, "given"> {
-    if (this.#prompt === undefined || !sameElements(this.#prompt.given, given)) {
-      const [instructions, rendered, stored] = given;
+  #promptOf(parts: Prompt["parts"]): Omit<Prompt, "parts"> {
+    if (this.#prompt === undefined || !sameElements(this.#prompt.parts, parts)) {
+      const [instructions, rendered, stored] = parts;
       const system = instructions === "" ? undefined : new SystemMessage(instructions);
       const user = stored ? renderedQuestion(stored, rendered) : new HumanMessage(rendered);
-      this.#prompt = { given, system, user };
+      this.#prompt = { parts, system, user };
     }
     return this.#prompt;
   }
@@ -276,7 +276,7 @@ export class HistoryManager {
   async getUserVisibleHistory(options: forms.UserVisibleOptions = {}): Promise<BaseMessage[]> {
     const { rounds, removeFromText } = parseOptions("getUserVisibleHistory", forms.userVisibleSchema(), options);
     const { originalUserMessage, steps } = this.#turn;
-    const opened = await this.#reader.known();
+    const opened = await this.#reader.storedTurn();
     const stored = (await this.#session.rounds(rounds)).flatMap(({ messages }) => messages);
     const said = withCurrentTurn(stored, { opened, originalUserMessage, added: steps.map(({ message }) => message) });
     return this.#cleaner.clean(userVisible(said), removeFromText);
@@ -304,10 +304,10 @@ export class HistoryManager {
 
   #endTurn(discarded: readonly number[] = []): void {
     this.references.forget(discarded);
-    const known = this.references.toList();
+    const list = this.references.toList();
     // Keeps as many as the store does, so that this instance knows the same references as any other.
     this.references.forget(
-      known.slice(0, Math.max(0, known.length - this.#options.maxSources)).map(({ sourceNumber }) => sourceNumber),
+      list.slice(0, Math.max(0, list.length - this.#options.maxSources)).map(({ sourceNumber }) => sourceNumber),
     );
     this.#turn = new LoopTurn();
     this.#stamp = undefined;
@@ -331,7 +331,7 @@ export class HistoryManager {
 
 /** The own messages of a model call, and what they were made of. */
 interface Prompt {
-  readonly given: readonly [instructions: string, rendered: string, stored: BaseMessage | undefined];
+  readonly parts: readonly [instructions: string, rendered: string, stored: BaseMessage | undefined];
   readonly system: BaseMessage | undefined;
   readonly user: BaseMessage;
 }

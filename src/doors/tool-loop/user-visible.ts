@@ -30,11 +30,11 @@ export function withCurrentTurn(
   const own = opened?.stored ?? [];
   const replaced = opened?.state === "interrupted" ? own.slice(answerStart(own)) : [];
   const gone = new Set(replaced.map(({ message }) => message.id));
-  const kept = stored.filter(({ id }) => id === undefined || !gone.has(id));
+  const messages = stored.filter(({ id }) => id === undefined || !gone.has(id));
   const hasQuestion =
-    own.some(({ message }) => roleOf(message) === "human") || isQuestion(kept.at(-1), originalUserMessage);
-  const asked = originalUserMessage === undefined || hasQuestion ? [] : [new HumanMessage(originalUserMessage)];
-  return [...kept, ...asked, ...added];
+    own.some(({ message }) => roleOf(message) === "human") || isQuestion(messages.at(-1), originalUserMessage);
+  const question = originalUserMessage === undefined || hasQuestion ? [] : [new HumanMessage(originalUserMessage)];
+  return [...messages, ...question, ...added];
 }
 
 /**

@@ -41,9 +41,9 @@ export class SavedMessages {
    * Appends the messages that the history does not hold yet; `messages` are those since the mark `first`. One after
    * another: a save that began while another ran would add its messages again.
    */
-  save(history: ChatHistoryLike, given: readonly OpenAIMessage[], first: number): Promise<void> {
-    const messages = [...given];
-    const saving = (this.#saving.get(history) ?? Promise.resolve()).then(() => this.#save(history, messages, first));
+  save(history: ChatHistoryLike, messages: readonly OpenAIMessage[], first: number): Promise<void> {
+    const copy = [...messages];
+    const saving = (this.#saving.get(history) ?? Promise.resolve()).then(() => this.#save(history, copy, first));
     this.#saving.set(
       history,
       saving.catch(() => undefined),

@@ -49,11 +49,11 @@ export function comparableTimestamp(utc: string): string {
 }
 
 function isIsoTimestamp(text: string): boolean {
-  const found = isoForms.map((form) => form.exec(text)).find((match) => match !== null);
-  if (found === undefined) {
+  const match = isoForms.map((form) => form.exec(text)).find((match) => match !== null);
+  if (match === undefined) {
     return false;
   }
-  const numbers = found.slice(1).map((digits: string | undefined) => Number(digits ?? 0));
+  const numbers = match.slice(1).map((digits: string | undefined) => Number(digits ?? 0));
   const [year = 0, month = 0, day = 0, ...times] = numbers;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);

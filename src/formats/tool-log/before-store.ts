@@ -15,10 +15,10 @@ export async function storedInvocation(run: ToolInvocation, forms: StoredForms):
   const { name = "", toolCallId = run.id } = run;
   const args = isPlainObject(run.inputs) ? run.inputs : { input: run.inputs };
   const call = new AIMessage({ content: "", tool_calls: [{ type: "tool_call", id: toolCallId, name, args }] });
-  const [asked, answered] = await forms.of([call, resultOf(run, { name, tool_call_id: toolCallId })]);
-  const stored: unknown = callsOf(asked!)[0]?.args;
+  const [callForm, resultForm] = await forms.of([call, resultOf(run, { name, tool_call_id: toolCallId })]);
+  const stored: unknown = callsOf(callForm!)[0]?.args;
   const inputs = stored !== undefined && args !== run.inputs ? fieldsOf(stored)["input"] : stored;
-  return { ...run, inputs: inputs ?? null, outputs: outputsIn(answered as ToolMessage, run) };
+  return { ...run, inputs: inputs ?? null, outputs: outputsIn(resultForm as ToolMessage, run) };
 }
 
 /** Texts and blocks are what a message carries; other values are shown to the function as JSON, and as an artifact. */

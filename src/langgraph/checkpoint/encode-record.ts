@@ -21,10 +21,10 @@ export type Canonical = (text: string) => Promise<string>;
 /** Gives each long text of a record its position, and writes the record with these. */
 export async function encodeRecord(
   segments: readonly Segment[],
-  known: KnownThread,
+  thread: KnownThread,
   canonical: Canonical,
 ): Promise<EncodedRecord> {
-  const places = new ItemPlaces(known);
+  const places = new ItemPlaces(thread);
   for (const segment of segments) {
     if (typeof segment !== "string") {
       for (const text of "item" in segment ? [segment.item] : segment.list) {
@@ -55,36 +55,36 @@ export async function encodeRecord(
 
 /** The positions of the texts of one record. */
 class ItemPlaces {
-  readonly #known: KnownThread;
-  readonly #found = new Map<string, number>();
+  readonly #thread: KnownThread;
+  readonly #positions = new Map<string, number>();
   readonly #items: string[] = [];
   readonly #digests: string[][] = [];
   #namesStored = false;
 
-  constructor(known: KnownThread) {
-    this.#known = known;
+  constructor(thread: KnownThread) {
+    this.#thread = thread;
   }
 
   has(text: string): number | undefined {
-    const found = this.#found.get(text);
-    return found ?? this.#stored(text, digestOf(text));
+    const position = this.#positions.get(text);
+    return position ?? this.#stored(text, digestOf(text));
   }
 
   /** Gives a text a position: that of its canonical form, or a new one. */
   add(text: string, canonical: string): number {
     const names = [...new Set([digestOf(text), digestOf(canonical)])];
-    let position = this.#found.get(canonical) ?? this.#stored(canonical, names.at(-1)!);
+    let position = this.#positions.get(canonical) ?? this.#stored(canonical, names.at(-1)!);
     if (position === undefined) {
       this.#items.push(canonical);
       this.#digests.push(names);
       position = -this.#items.length;
     } else if (position >= 0) {
-      this.#known.positions.set(names[0]!, position);
+      this.#thread.positions.set(names[0]!, position);
     } else {
       this.#digests[-1 - position]!.push(names[0]!);
     }
-    this.#found.set(canonical, position);
-    this.#found.set(text, position);
+    this.#positions.set(canonical, position);
+    this.#positions.set(text, position);
     return position;
   }
 
@@ -93,9 +93,9 @@ class ItemPlaces {
   }
 
   #stored(text: string, digest: string): number | undefined {
-    const position = this.#known.positions.get(digest);
+    const position = this.#thread.positions.get(digest);
     if (position !== undefined) {
-      this.#found.set(text, position);
+      this.#positions.set(text, position);
       this.#namesStored = true;
     }
     return position;

@@ -35,26 +35,26 @@ export class KnownItems {
 
   /** The known items of a thread; undefined if there are none. */
   of(threadId: string): KnownThread | undefined {
-    const known = this.#threads.get(threadId);
-    if (known !== undefined) {
-      this.#threads.set(threadId, known);
+    const thread = this.#threads.get(threadId);
+    if (thread !== undefined) {
+      this.#threads.set(threadId, thread);
     }
-    return known;
+    return thread;
   }
 
   /** Notes what a read showed. */
   noteRead(threadId: string, token: string, items: ReadonlyMap<number, string>): KnownThread {
     const current = this.#threads.get(threadId);
-    const known = current?.token === token ? current : { token, positions: new Map<string, number>() };
+    const thread = current?.token === token ? current : { token, positions: new Map<string, number>() };
     // Mostly all are known, and a digest takes a hundred times as long as to see that.
-    const positions = new Set(known.positions.values());
+    const positions = new Set(thread.positions.values());
     for (const [position, text] of items) {
       if (!positions.has(position)) {
-        known.positions.set(digestOf(text), position);
+        thread.positions.set(digestOf(text), position);
       }
     }
-    this.#threads.set(threadId, known);
-    return known;
+    this.#threads.set(threadId, thread);
+    return thread;
   }
 
   /**

@@ -81,7 +81,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     this.#parts = {
       store: new ThreadStore(runner, { keyPrefix, threadTTL, keep }),
       sealed,
-      known: new KnownItems(),
+      knownItems: new KnownItems(),
       readerOf: (threadId) => new ThreadReader(threadId, this.serde, sealed),
       onEvent,
     };
@@ -105,13 +105,13 @@ export class RedisSaver extends BaseCheckpointSaver {
     }
     const { threadId, ns, id = "" } = placeIn(config);
     await this.#writer.settled(threadId);
-    const { store, known, readerOf } = this.#parts;
-    const { token, found, items: stored, isOlder } = await store.read(threadId, ns, [id]);
+    const { store, knownItems, readerOf } = this.#parts;
+    const { token, checkpoint, items: stored, isOlder } = await store.read(threadId, ns, [id]);
     const reader = readerOf(threadId);
     const items = await reader.openItems(stored);
-    known.noteRead(threadId, token, items);
-    if (found !== undefined && found.record !== null) {
-      return this.#withSends(await reader.tuple(await reader.open(found), items));
+    knownItems.noteRead(threadId, token, items);
+    if (checkpoint !== undefined && checkpoint.record !== null) {
+      return this.#withSends(await reader.tuple(await reader.open(checkpoint), items));
     }
     const isGone = isOlder || (token === "" && madeAt(id) + this.#threadMs <= Date.now());
     if (id !== "" && isGone && !isParentConfig(config)) {
@@ -201,7 +201,7 @@ export class RedisSaver extends BaseCheckpointSaver {
   /** Removes a thread: its checkpoints, writes and items. */
   override async deleteThread(threadId: string): Promise<void> {
     checkThreadId(threadId);
-    this.#parts.known.forget(threadId);
+    this.#parts.knownItems.forget(threadId);
     await this.#parts.store.remove(threadId);
   }
 
@@ -218,7 +218,7 @@ export class RedisSaver extends BaseCheckpointSaver {
   ): Promise<number> {
     checkThreadId(threadId);
     const { keep } = parseOptions("prune", pruneSchema(), options);
-    this.#parts.known.forget(threadId);
+    this.#parts.knownItems.forget(threadId);
     return this.#parts.store.prune(threadId, keep);
   }
 

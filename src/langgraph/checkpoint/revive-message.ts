@@ -51,9 +51,9 @@ const names = new WeakMap<MessageClass, ReadonlyMap<string, string>>();
 
 /** The fields with the names that the class's constructor knows: some were written with those of Python. */
 function withOwnNames(Message: MessageClass, kwargs: Fields): Fields {
-  const known = names.get(Message) ?? aliasesOf(Message);
-  names.set(Message, known);
-  const ownName = (name: string) => known.get(name) ?? camelCase(name);
+  const aliases = names.get(Message) ?? aliasesOf(Message);
+  names.set(Message, aliases);
+  const ownName = (name: string) => aliases.get(name) ?? camelCase(name);
   // Mostly all names fit; to make another object would take a third of the time of a read.
   return Object.keys(kwargs).every((name) => ownName(name) === name)
     ? kwargs

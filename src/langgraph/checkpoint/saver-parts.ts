@@ -8,7 +8,7 @@ import type { ThreadStore } from "./thread-store.js";
 export interface SaverParts {
   readonly store: ThreadStore;
   readonly sealed: SealedTexts;
-  readonly known: KnownItems;
+  readonly knownItems: KnownItems;
   readonly readerOf: (threadId: string) => ThreadReader;
   readonly onEvent: MemoryEventHandler | undefined;
 }

@@ -108,7 +108,7 @@ export class ThreadStore {
     operation = "getTuple",
   ): Promise<{
     readonly token: string;
-    readonly found?: StoredCheckpoint;
+    readonly checkpoint?: StoredCheckpoint;
     readonly items: Items;
     readonly isOlder: boolean;
   }> {
@@ -120,9 +120,9 @@ export class ThreadStore {
     if (word === "NONE") {
       return { token: token as string, items: new Map(), isOlder: isBefore(member) };
     }
-    const found = { member: member as string, record: record as string | null, writes: writes as string };
+    const checkpoint = { member: member as string, record: record as string | null, writes: writes as string };
     const number = numbersOf(operation, threadId);
-    return { token: token as string, found, items: itemsFrom(items, number), isOlder: isBefore(oldest) };
+    return { token: token as string, checkpoint, items: itemsFrom(items, number), isOlder: isBefore(oldest) };
   }
 
   /** A page of checkpoints between two members, the newest first, with their items; undefined for no thread. */

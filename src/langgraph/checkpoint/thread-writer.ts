@@ -80,27 +80,27 @@ export class ThreadWriter {
 
   async #write(planned: PlannedRecord, segments: readonly Segment[]): Promise<void> {
     const { threadId } = planned;
-    const { store, known } = this.#setting;
+    const { store, knownItems } = this.#setting;
     const needsItems = segments.some((segment) => typeof segment !== "string");
     for (let tries = 1; ; tries += 1) {
       // Others may write faster than this process reads. A write that brings all of its items is never stale.
       const bringsAll = !needsItems || tries === maxTries.write;
       const thread = bringsAll
         ? { token: "", positions: new Map<string, number>() }
-        : (known.of(threadId) ?? (await this.#learn(planned)));
+        : (knownItems.of(threadId) ?? (await this.#learn(planned)));
       const encoded = await encodeRecord(segments, thread, (text) => canonical(planned.serde, text));
       const write = await this.#sealedWrite(planned, encoded);
       const expected = encoded.namesStored ? thread.token : undefined;
       const written = await store.write({ ...write, expected, owner: planned.owner }).catch((error: unknown) => {
         // Its outcome is not known: another call reads first.
-        known.forget(threadId);
+        knownItems.forget(threadId);
         throw error;
       });
       if (written !== "STALE") {
-        known.noteWrite(threadId, { ...written, digests: encoded.digests });
+        knownItems.noteWrite(threadId, { ...written, digests: encoded.digests });
         return;
       }
-      known.forget(threadId);
+      knownItems.forget(threadId);
     }
   }
 
@@ -127,10 +127,10 @@ export class ThreadWriter {
 
   /** Reads what the thread holds of this checkpoint, of its parent, or else of the newest one. */
   async #learn({ kind, threadId, ns, id, parent }: PlannedRecord): Promise<KnownThread> {
-    const { store, known, readerOf } = this.#setting;
+    const { store, knownItems, readerOf } = this.#setting;
     const ids = [id, ...(parent === undefined ? [] : [parent]), ""];
     const { token, items } = await store.read(threadId, ns, ids, putCalls[kind]);
-    return known.noteRead(threadId, token, await readerOf(threadId).openItems(items));
+    return knownItems.noteRead(threadId, token, await readerOf(threadId).openItems(items));
   }
 }
 

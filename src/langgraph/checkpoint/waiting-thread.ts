@@ -8,12 +8,12 @@ import { ThreadStore } from "./thread-store.js";
 /** False for a thread whose newest checkpoint holds no interrupt: it was answered. True where there is no thread. */
 export async function threadWaits(threadId: string, wire: RedisWire, ring: KeyRing | undefined): Promise<boolean> {
   const store = new ThreadStore(wire.runner, { keyPrefix: wire.keyPrefix, threadTTL: undefined, keep: undefined });
-  const { found } = await store.read(threadId, "", [""], "activeRun");
-  if (found === undefined) {
+  const { checkpoint } = await store.read(threadId, "", [""], "activeRun");
+  if (checkpoint === undefined) {
     return true;
   }
   const { writes } = await new ThreadReader(threadId, opaqueSerializer, new SealedTexts(ring, "thread", wire)).open(
-    found,
+    checkpoint,
   );
   return writes.some(({ channel }) => channel === interruptChannel);
 }

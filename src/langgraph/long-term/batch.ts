@@ -92,8 +92,8 @@ function searchCall({ prefix, filter, limit, offset }: CheckedSearch): ScriptOpe
 
 function listCall(operation: CheckedList): ScriptOperation {
   const { prefix, depth, isExact } = scanOf(operation);
-  const asked = isExact ? Math.max(operation.offset + operation.limit, 1) : Infinity;
-  return ["list", ...boundsWithin(prefix), depth ?? "", Math.min(asked, mostScanned + 1), mostScanned];
+  const count = isExact ? Math.max(operation.offset + operation.limit, 1) : Infinity;
+  return ["list", ...boundsWithin(prefix), depth ?? "", Math.min(count, mostScanned + 1), mostScanned];
 }
 
 async function resultOf(operation: CheckedOperation, reply: unknown, setting: BatchSetting): Promise<unknown> {
@@ -117,7 +117,7 @@ async function getResult(name: string, record: string, { sealed }: BatchSetting)
 
 async function searchResult(search: CheckedSearch, reply: readonly string[], setting: BatchSetting): Promise<Item[]> {
   const { filter, limit, offset } = search;
-  const found: { readonly item: Item; readonly stored: StoredItem }[] = [];
+  const matches: { readonly item: Item; readonly stored: StoredItem }[] = [];
   const stored = storedItems(reply, setting);
   const open = await setting.sealed.opener(
     noSession,
@@ -126,13 +126,13 @@ async function searchResult(search: CheckedSearch, reply: readonly string[], set
   for (const one of stored) {
     const item = readable(() => itemOf(one, open(one.text, "", one.name)), setting);
     if (item !== undefined && matchesFilter(item.value, filter)) {
-      found.push({ item, stored: one });
+      matches.push({ item, stored: one });
     }
   }
   if (filter === undefined) {
-    return found.slice(0, limit).map(({ item }) => item);
+    return matches.slice(0, limit).map(({ item }) => item);
   }
-  const page = found.slice(offset, offset + limit);
+  const page = matches.slice(offset, offset + limit);
   const refreshed = page.filter(({ stored: { ttlAtReads } }) => ttlAtReads !== undefined);
   if (refreshed.length > 0) {
     await runOperations(

@@ -27,11 +27,11 @@ export function scanOf({ conditions, depth }: CheckedList): NamespaceScan {
 
 /** Filters, truncates and pages the scanned namespaces. */
 export function namespacesOf(
-  found: readonly string[][],
+  namespaces: readonly string[][],
   { conditions, depth, limit, offset }: CheckedList,
 ): string[][] {
   const chosen = new Map<string, string[]>();
-  for (const namespace of found) {
+  for (const namespace of namespaces) {
     if (conditions.every((condition) => fits(namespace, condition))) {
       const cut = namespace.slice(0, depth);
       chosen.set(cut.join("\0"), cut);

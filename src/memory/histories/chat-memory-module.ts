@@ -160,14 +160,14 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<u
   }
 
   async #retrieve<G extends RoundFormat>(options: RetrieveOptions<G>, run: Run): Promise<Retrieved<G>> {
-    const given = parseOptions("retrieve", retrieveSchema(), options);
-    const settings = this.#settingsFor(given);
-    const rounds = await this.#source(given.sessionId, run).getRounds(settings.nRounds);
+    const checked = parseOptions("retrieve", retrieveSchema(), options);
+    const settings = this.#settingsFor(checked);
+    const rounds = await this.#source(checked.sessionId, run).getRounds(settings.nRounds);
     return render(rounds, settings) as Retrieved<G>;
   }
 
-  #settingsFor(given: RetrieveOptions): Settings {
-    const settings = { ...defaults, ...withoutUndefined(this.#options), ...withoutUndefined(given) };
+  #settingsFor(options: RetrieveOptions): Settings {
+    const settings = { ...defaults, ...withoutUndefined(this.#options), ...withoutUndefined(options) };
     refuseShortJson(settings);
     return settings;
   }
@@ -188,9 +188,9 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<u
     const isNamed = isTrimmer || history !== undefined || options.sessionId !== undefined;
     const { owner: identity } = readRunNames(configurable, "ChatMemoryModule", { namesSession: isNamed });
     const run = { named: configurable["sessionId"] ?? configurable["thread_id"], identity };
-    const work = (given: unknown, _: unknown, runManager?: CallbackManagerForChainRun): Promise<Retrieved<F>> =>
+    const work = (value: unknown, _: unknown, runManager?: CallbackManagerForChainRun): Promise<Retrieved<F>> =>
       isTrimmer
-        ? this.#trim(given as ReducerInput, options, { config, runManager })
+        ? this.#trim(value as ReducerInput, options, { config, runManager })
         : this.#retrieve(options as RetrieveOptions<F>, run);
     return this._callWithConfig(work, input, config);
   }

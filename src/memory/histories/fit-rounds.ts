@@ -38,10 +38,10 @@ export function fitText(rounds: readonly Line[][], { maxContext, truncationNotic
   }
   const budget = maxContext - lengthOf(truncationNotice);
   if (budget <= 0) {
-    return keepEnd(rounds, { kept: whole.rounds, budget: maxContext });
+    return keepEnd(rounds, { tail: whole.rounds, budget: maxContext });
   }
-  const { rounds: kept } = keepRounds({ rounds, budget, measure: textMeasure });
-  return truncationNotice + keepEnd(kept, { kept, budget });
+  const { rounds: tail } = keepRounds({ rounds, budget, measure: textMeasure });
+  return truncationNotice + keepEnd(tail, { tail, budget });
 }
 
 /**
@@ -50,11 +50,11 @@ export function fitText(rounds: readonly Line[][], { maxContext, truncationNotic
  */
 function keepEnd(
   rounds: readonly Line[][],
-  { kept, budget }: { readonly kept: readonly Line[][]; readonly budget: number },
+  { tail, budget }: { readonly tail: readonly Line[][]; readonly budget: number },
 ): string {
-  const [first] = kept.flat();
+  const [first] = tail.flat();
   const isNamed = first !== undefined && isNamedUser(first);
-  const text = joinText(isNamed ? kept : rounds);
+  const text = joinText(isNamed ? tail : rounds);
   const end = keepLastCharacters(text, budget);
   const cut = text.length - end.length;
   const { label, from } = isNamed && cut > 0 ? { label: labelOf(first), from: 0 } : partedLabel(rounds, cut);
@@ -87,8 +87,8 @@ export function fitMessages(rounds: readonly Line[][], { maxContext, truncationN
   const whole = keepRounds({ rounds, budget: maxContext, measure: textMeasure });
   const noticeLength = lengthOf(truncationNotice);
   const budget = maxContext > noticeLength ? maxContext - noticeLength : maxContext;
-  const { rounds: kept } = whole.cut ? keepRounds({ rounds, budget, measure: textMeasure }) : whole;
-  return kept.flat().map(({ message }) => message);
+  const { rounds: tail } = whole.cut ? keepRounds({ rounds, budget, measure: textMeasure }) : whole;
+  return tail.flat().map(({ message }) => message);
 }
 
 /**
@@ -104,10 +104,10 @@ export function fitJson(rounds: readonly Line[][], { maxContext, truncationNotic
   const noticeLength = lengthOf(JSON.stringify(notice)) + 1;
   const withNotice = maxContext - 2 > noticeLength;
   const budget = maxContext - (withNotice ? noticeLength : 0);
-  const { rounds: kept, cut: stillTooLong } = keepRounds({ rounds, budget, measure: jsonMeasure });
-  const lines = kept.flat().map(jsonLine);
-  const last = kept.flat()[0];
-  const shown = stillTooLong && kept.flat().length === 1 && last !== undefined ? shortenJson(last, budget - 2) : lines;
+  const { rounds: tail, cut: stillTooLong } = keepRounds({ rounds, budget, measure: jsonMeasure });
+  const lines = tail.flat().map(jsonLine);
+  const last = tail.flat()[0];
+  const shown = stillTooLong && tail.flat().length === 1 && last !== undefined ? shortenJson(last, budget - 2) : lines;
   return JSON.stringify([...(withNotice ? [notice] : []), ...shown]);
 }
 

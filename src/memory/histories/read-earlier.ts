@@ -59,8 +59,8 @@ export const readEarlierOption = lazy(() =>
       z.union([z.boolean(), objectOf(limitFields(), "an object")], "must be true, false or { maxTokens }"),
       false,
     ),
-    z.transform((given): EarlierLimits | undefined => {
-      return given === true ? z.object(limitFields()).parse({}) : given === false ? undefined : given;
+    z.transform((option): EarlierLimits | undefined => {
+      return option === true ? z.object(limitFields()).parse({}) : option === false ? undefined : option;
     }),
   ),
 );
@@ -101,11 +101,11 @@ const parameters = {
 
 /** The tool on the session that `find` returns for a call. */
 export function earlierTool({ maxTokens }: EarlierLimits, find: () => ConversationSession): StructuredToolInterface {
-  const read = async (asked: unknown) => {
+  const read = async (args: unknown) => {
     const session = find();
-    const { text, positions } = await readEarlier(session, asked as Asked);
+    const { text, positions } = await readEarlier(session, args as Asked);
     const counter = session.context.tokenCounter ?? approximateCounter();
-    const shown = await bounded(text, { offset: amountIn((asked as Asked).offset, 0), maxTokens, counter });
+    const shown = await bounded(text, { offset: amountIn((args as Asked).offset, 0), maxTokens, counter });
     const places = positions.map((position) => `#${position}`).join(", ");
     return [shown, { reference: `[read again: ${places || "nothing found"}; not stored twice]` }];
   };
@@ -149,7 +149,7 @@ async function readEarlier(session: ConversationSession, { query, toolCallId, fr
     return said(await search(session, { isAsked, mayHold: textFilter(words), most }));
   }
   const page = await pageOf(session, { after: amountIn(from, 0) - 1, limit: most });
-  return said({ base: page.base, found: foundIn(page, { isAsked: () => true, refused: new Set() }) });
+  return said({ base: page.base, entries: foundIn(page, { isAsked: () => true, refused: new Set() }) });
 }
 
 function amountIn(value: unknown, otherwise: number): number {
@@ -167,17 +167,17 @@ interface SearchFor {
 
 /** Searches from the newest message on. */
 async function search(session: ConversationSession, { isAsked, mayHold, most }: SearchFor) {
-  const found: Found[] = [];
+  const entries: Found[] = [];
   const refused = new Set<string>();
   let base = 0;
   for await (const page of newestFirst(session)) {
-    found.unshift(...foundIn(page, { isAsked, mayHold, refused }).slice(-(most - found.length)));
+    entries.unshift(...foundIn(page, { isAsked, mayHold, refused }).slice(-(most - entries.length)));
     base = page.base;
-    if (found.length >= most) {
+    if (entries.length >= most) {
       break;
     }
   }
-  return { base, found };
+  return { base, entries };
 }
 
 /** The log in pages of about a megabyte, newest first; behind the first one, the next is read while one is searched. */
@@ -240,11 +240,11 @@ function messageIn(record: string, position: number): BaseMessage | undefined {
   }
 }
 
-function said({ base, found }: { readonly base: number; readonly found: readonly Found[] }): Earlier {
+function said({ base, entries }: { readonly base: number; readonly entries: readonly Found[] }): Earlier {
   const gone = base > 0 ? [`Messages before #${base} were discarded and cannot be read again.`] : [];
-  const lines = found.map(({ position, message }) => `#${position} ${speakerIn(message)}: ${wordsOf(message)}`);
-  const text = found.length === 0 ? ["No stored message was found.", ...gone] : lines;
-  return { text: text.join("\n"), positions: found.map(({ position }) => position) };
+  const lines = entries.map(({ position, message }) => `#${position} ${speakerIn(message)}: ${wordsOf(message)}`);
+  const text = entries.length === 0 ? ["No stored message was found.", ...gone] : lines;
+  return { text: text.join("\n"), positions: entries.map(({ position }) => position) };
 }
 
 const speakers: Readonly<Record<string, string>> = { human: "user", ai: "assistant" };

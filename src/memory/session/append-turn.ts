@@ -87,8 +87,8 @@ export function nextStep(state: WriterState, reply: AppendReply): AppendStep {
     return { is: "done", outcome: { ...outcome, storedTurn: turn, ...(view && { view }) } };
   }
   if (turn.done) {
-    const found = state.isTurn ? { storedTurn: turn, ...(state.returnsView && view && { view }) } : {};
-    return { is: "done", outcome: { ...outcome, repeated: true, ...found }, event: "repeated" };
+    const fields = state.isTurn ? { storedTurn: turn, ...(state.returnsView && view && { view }) } : {};
+    return { is: "done", outcome: { ...outcome, repeated: true, ...fields }, event: "repeated" };
   }
   if (turn.same || isOwn) {
     return { is: "done", outcome: { ...outcome, ...(state.isTurn && { turnCount: turn.count }) } };
@@ -132,13 +132,13 @@ interface Append<Done> {
 export async function appendTurn<Done>(
   target: SessionOfMemory,
   write: Write,
-  { messages: given, options, finish }: Append<Done>,
+  { messages: input, options, finish }: Append<Done>,
 ): Promise<Done> {
   const { stored = 0, cut } = options.turn ?? {};
   const { clock } = target.context;
-  const last = Array.isArray(given) ? (given.at(-1) as BaseMessage | undefined) : undefined;
+  const last = Array.isArray(input) ? (input.at(-1) as BaseMessage | undefined) : undefined;
   const limit = reductionLimit(target, last, options);
-  const prepared = prepareMessages(target, given, options);
+  const prepared = prepareMessages(target, input, options);
   const messages = prepared instanceof Promise ? await prepared : prepared;
   let rest: Rest = { messages, stored, offset: stored, cut };
   for (let attempt = 1; attempt <= maxTries.write; attempt += 1) {
@@ -297,9 +297,9 @@ async function restOf(
  * answer does not stand for a step: a retry may do without it.
  */
 function sharedLength(messages: readonly CopiedMessage[], stored: readonly BaseMessage[]): number {
-  let [index, found] = [0, 0];
-  while (index < messages.length && found < stored.length) {
-    const [message, other] = [messageOf(messages[index]!), stored[found]!];
+  let [index, place] = [0, 0];
+  while (index < messages.length && place < stored.length) {
+    const [message, other] = [messageOf(messages[index]!), stored[place]!];
     const [role, storedRole] = [roleOf(message), roleOf(other)];
     const isSame = role === storedRole && mayCall(message) === mayCall(other);
     const isInput = role === "human" || role === "system";
@@ -308,7 +308,7 @@ function sharedLength(messages: readonly CopiedMessage[], stored: readonly BaseM
       break;
     }
     index += 1;
-    found += isSame ? 1 : 0;
+    place += isSame ? 1 : 0;
   }
   return index;
 }

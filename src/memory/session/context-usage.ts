@@ -25,8 +25,8 @@ export async function readContextUsage(
   session: ConversationSession,
   request: ReducerRequest,
 ): Promise<ContextUsage | undefined> {
-  const given = parseOptions("contextUsage", schema(), request);
+  const checked = parseOptions("contextUsage", schema(), request);
   const window = await (session.context.window?.load() ?? defaultWindow());
-  const measured = await window.measure(await session.readView(), { ...given, isNext: true });
+  const measured = await window.measure(await session.readView(), { ...checked, isNext: true });
   return measured && usageOf(measured);
 }

@@ -273,12 +273,12 @@ export class ConversationSession implements SessionOfMemory {
   /** Derives the index and state of the session from its log. */
   async rebuild(options: { readonly owner?: string } = {}): Promise<void> {
     const { owner } = parseOptions("rebuild", rebuildSchema(), options);
-    const given = this.ref.owner === undefined && owner !== undefined;
-    if (owner !== undefined && !given && owner !== this.ref.owner) {
+    const assigns = this.ref.owner === undefined && owner !== undefined;
+    if (owner !== undefined && !assigns && owner !== this.ref.owner) {
       throw otherOwner(this.sessionId);
     }
-    const ref = given ? { ...this.ref, owner } : this.ref;
-    await this.context.store.edits.rebuild(ref, (record) => identifyRecord(record), { assigns: given });
+    const ref = assigns ? { ...this.ref, owner } : this.ref;
+    await this.context.store.edits.rebuild(ref, (record) => identifyRecord(record), { assigns });
     const { mendHead, reportUnopened } = await import("./mend-head.js");
     await mendHead(this);
     await reportUnopened(this);

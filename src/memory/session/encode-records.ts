@@ -30,17 +30,17 @@ export interface CopiedMessage {
   /** Token usage of the model call, if the message has it. */
   readonly usage?: ModelUsage | undefined;
   /** Tokens that the request of this answer was thought to take. */
-  readonly asked?: AskedTokens | undefined;
+  readonly estimate?: AskedTokens | undefined;
 }
 
 /** An estimate of a request, by the name of its counter and model. */
 export type AskedTokens = Readonly<Record<string, number>>;
 
-const asked = new WeakMap<BaseMessage, AskedTokens>();
+const estimates = new WeakMap<BaseMessage, AskedTokens>();
 
 /** Keeps with an answer what its request was thought to take: stored with it, as one of its token counts. */
 export function noteAsked(answer: BaseMessage, name: string, tokens: number): void {
-  asked.set(answer, { [name]: tokens });
+  estimates.set(answer, { [name]: tokens });
   rememberTokens(answer, name, tokens);
 }
 
@@ -71,7 +71,7 @@ function copyMessage(message: BaseMessage, { index, turnId }: { index: number; t
     const content = encodeContent(message);
     const usage = usageOf(message);
     const id = turnId === undefined ? messageIdOf(message) : ownIdOf(message);
-    return { content, usage, id, asked: asked.get(message) };
+    return { content, usage, id, estimate: estimates.get(message) };
   } catch (error) {
     const isTyped = MemoryError.isInstance(error);
     const reason = isTyped ? error.message.replace(/^The message cannot be stored: /, "") : "a field cannot be read.";
@@ -104,7 +104,7 @@ export function recordsOf(copies: readonly CopiedMessage[], context: RecordConte
   const { counterId, turnId, tracksUsage, offset, meta } = context;
   const { at, turn, output, owner } = meta;
   const records: NewRecord[] = [];
-  for (const [index, { content, id, tokens, usage, asked: estimate }] of copies.entries()) {
+  for (const [index, { content, id, tokens, usage, estimate }] of copies.entries()) {
     const counted = tokens === undefined || counterId === undefined ? undefined : { [counterId]: tokens };
     const encoded = recordOf(content, {
       id: id ?? `${turnId}-${offset + index}`,
@@ -133,10 +133,10 @@ export function usageOf(message: BaseMessage): ModelUsage | undefined {
   if (!isRecord(usage) || roleOf(message) !== "ai") {
     return undefined;
   }
-  const given = [amountOf(usage["input_tokens"]), amountOf(usage["output_tokens"])] as const;
-  const total = usage["total_tokens"] === undefined ? given[0] + given[1] : amountOf(usage["total_tokens"]);
+  const base = [amountOf(usage["input_tokens"]), amountOf(usage["output_tokens"])] as const;
+  const total = usage["total_tokens"] === undefined ? base[0] + base[1] : amountOf(usage["total_tokens"]);
   const [input, output] = compactionUsage(response);
-  return { model: nameOf(response), input: given[0] + input, output: given[1] + output, total: total + input + output };
+  return { model: nameOf(response), input: base[0] + input, output: base[1] + output, total: total + input + output };
 }
 
 /** Input and output of the calls in which the provider compacted the conversation: they are billed besides. */
@@ -174,30 +174,30 @@ export function prepareMessages(
   const own = repeats
     ? messages.map((message) => (mayRepeat(message) ? withoutRepetition(message) : message))
     : messages;
-  const given = copyMessages(own, { sessionId, turnId });
+  const copies = copyMessages(own, { sessionId, turnId });
   const { forms, tokenCounter } = context;
   return forms === undefined && tokenCounter === undefined
-    ? given
-    : formedAndCounted({ sessionId, context }, own, { given, side });
+    ? copies
+    : formedAndCounted({ sessionId, context }, own, { copies, side });
 }
 
 async function formedAndCounted(
   { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
   own: readonly BaseMessage[],
-  { given, side }: { readonly given: CopiedMessage[]; readonly side: AppendOptions["side"] },
+  { copies, side }: { readonly copies: CopiedMessage[]; readonly side: AppendOptions["side"] },
 ): Promise<CopiedMessage[]> {
   const { store, tokenCounter, forms } = context;
   const stored = forms === undefined ? own : await forms.of(own);
-  const copies = forms === undefined ? given : copiesOf(stored, given);
+  const encoded = forms === undefined ? copies : copiesOf(stored, copies);
   if (tokenCounter !== undefined) {
     const { limits } = store;
-    const texts = copies.map(({ content }) => content.data);
+    const texts = encoded.map(({ content }) => content.data);
     if (limits !== undefined && mayExceed(texts, limits)) {
       checkSizes(sessionId, { texts, side }, limits);
     }
-    await countCopies(tokenCounter, copies, stored);
+    await countCopies(tokenCounter, encoded, stored);
   }
-  return copies;
+  return encoded;
 }
 
 const references = new WeakMap<BaseMessage, BaseMessage>();
@@ -206,9 +206,9 @@ const references = new WeakMap<BaseMessage, BaseMessage>();
 export function withoutRepetition(message: BaseMessage): BaseMessage {
   const { artifact, id, name, tool_call_id, status } = message as ToolMessage;
   const text: unknown = name === readEarlierName && isRecord(artifact) ? artifact["reference"] : undefined;
-  const known = references.get(message);
-  if (typeof text !== "string" || known !== undefined) {
-    return known ?? message;
+  const reference = references.get(message);
+  if (typeof text !== "string" || reference !== undefined) {
+    return reference ?? message;
   }
   const made = new ToolMessage({ content: text, id, name, tool_call_id, status });
   references.set(message, made);
@@ -221,10 +221,10 @@ function mayRepeat(message: BaseMessage | null | undefined): boolean {
 }
 
 /** Copies of the stored forms, under the ids of the given messages. */
-function copiesOf(forms: readonly BaseMessage[], given: readonly CopiedMessage[]): CopiedMessage[] {
+function copiesOf(forms: readonly BaseMessage[], copies: readonly CopiedMessage[]): CopiedMessage[] {
   return forms.map((form, index) => {
-    const { id, asked: estimate } = given[index]!;
-    return { content: encodeContent(form), usage: usageOf(form), id, asked: estimate };
+    const { id, estimate } = copies[index]!;
+    return { content: encodeContent(form), usage: usageOf(form), id, estimate };
   });
 }
 

@@ -90,7 +90,7 @@ async function titleUnderLease(
     }
     const { records, from } = await readLog(store, ref, { limit: shownMessages });
     const shown = decodeMessages(records, { sessionId: ref.id, strict: false, onEvent: undefined }, from);
-    const written = await asked(model, [
+    const written = await askForTitle(model, [
       new SystemMessage(prompt),
       new HumanMessage(asText(withoutRefusedMessages(shown))),
     ]);
@@ -111,7 +111,7 @@ async function titleUnderLease(
 }
 
 /** Outside of the current run: its stream must not show the title, and its end must not stop it. */
-async function asked(model: TitleModel["model"], messages: BaseMessage[]): Promise<WrittenText> {
+async function askForTitle(model: TitleModel["model"], messages: BaseMessage[]): Promise<WrittenText> {
   const late = () => new Error(`The title took longer than ${timeoutMs} ms.`);
   return callWithin({ milliseconds: timeoutMs, late }, (signal) => {
     const config = { callbacks: [], tags: ["nostream"], runName: "session_title", signal };

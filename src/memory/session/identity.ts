@@ -117,13 +117,13 @@ const configSchema = lazy(() =>
  * await memory.close();
  */
 export function sessionConfig(fields: SessionFields): SessionConfig {
-  const given = withoutUndefined(parseOptions("sessionConfig", configSchema(), fields));
-  const { sessionId } = given;
+  const configurable = withoutUndefined(parseOptions("sessionConfig", configSchema(), fields));
+  const { sessionId } = configurable;
   if (sessionId !== undefined) {
     checkText("sessionConfig: sessionId", "sessionId", sessionId);
   }
-  readRunNames(given, "sessionConfig");
-  return { configurable: given };
+  readRunNames(configurable, "sessionConfig");
+  return { configurable };
 }
 
 /** Turn id and session identity of a run. */
@@ -172,13 +172,13 @@ function checkText(place: string, field: string, value: unknown): asserts value 
 
 /** A field beside the one that it resembles is the application's own, unless only the case differs. */
 function refuseNearMisses(configurable: Readonly<Record<string, unknown>>, user: string, namesSession: boolean): void {
-  const given = new Set(Object.keys(configurable));
-  for (const field of given) {
+  const fields = new Set(Object.keys(configurable));
+  for (const field of fields) {
     const meant = meantBy(field);
     if (meant === undefined || (meant === "sessionId" && namesSession)) {
       continue;
     }
-    const isGiven = given.has(meant) || (meant === "sessionId" && given.has("thread_id"));
+    const isGiven = fields.has(meant) || (meant === "sessionId" && fields.has("thread_id"));
     if (!isGiven || meant.toLowerCase() === field.toLowerCase()) {
       throw new ConfigurationError(
         field,
@@ -191,8 +191,8 @@ function refuseNearMisses(configurable: Readonly<Record<string, unknown>>, user:
 
 /** The field that a misspelt name probably means; undefined for a known field, and for any other name. */
 function meantBy(field: string): (typeof fieldNames)[number] | undefined {
-  const known: readonly string[] = fieldNames;
-  return known.includes(field) ? undefined : misspeltName(field, fieldNames, { most: 1 });
+  const names: readonly string[] = fieldNames;
+  return names.includes(field) ? undefined : misspeltName(field, fieldNames, { most: 1 });
 }
 
 /** A session id, or a function of the run that returns it. */
@@ -224,15 +224,15 @@ export interface SessionRequest<Run> {
  * @throws ConfigurationError if there is no id, or it is a number.
  */
 export function sessionIdOf<Run>({ named, run, owner, hint }: SessionRequest<Run>): string {
-  const found = typeof named === "function" ? (named as (run: Run) => unknown)(run) : named;
-  if (typeof found === "number" || typeof found === "bigint") {
+  const id = typeof named === "function" ? (named as (run: Run) => unknown)(run) : named;
+  if (typeof id === "number" || typeof id === "bigint") {
     throw new ConfigurationError(
       "sessionId",
       `${owner}: the session id is a number; pass it as a string, such as String(id).`,
     );
   }
-  if (typeof found !== "string" || found === "") {
+  if (typeof id !== "string" || id === "") {
     throw new ConfigurationError("sessionId", `${owner}: the run names no session; ${hint}.`);
   }
-  return found;
+  return id;
 }

@@ -186,8 +186,8 @@ const damagePolicy = lazy(() =>
       ],
       'must be "error", "rebuild" or { session, record }',
     ),
-    z.transform((given): Pick<MemoryContext, "onDamage" | "strict"> => {
-      const { session = "error", record = "skip" } = typeof given === "string" ? { session: given } : given;
+    z.transform((option): Pick<MemoryContext, "onDamage" | "strict"> => {
+      const { session = "error", record = "skip" } = typeof option === "string" ? { session: option } : option;
       return { onDamage: session, strict: record === "error" };
     }),
   ),

@@ -135,9 +135,9 @@ async function headOf(
   const records: string[] = [];
   const stored: BaseMessage[] = [];
   for (const [index, message] of leading.entries()) {
-    const known = byObject.get(message) ?? byId.get(message.id);
-    if (known !== undefined && isSame(known.message, message)) {
-      records.push(known.record);
+    const entry = byObject.get(message) ?? byId.get(message.id);
+    if (entry !== undefined && isSame(entry.message, message)) {
+      records.push(entry.record);
       stored.push(message);
       continue;
     }

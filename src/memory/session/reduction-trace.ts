@@ -66,8 +66,8 @@ export function traceOfReader(config: RunnableConfig | undefined): TracePlace | 
     }
     if (run !== undefined) {
       const { handlers, inheritableHandlers, tags, inheritableTags, metadata, inheritableMetadata } = manager;
-      const kept = { handlers, inheritableHandlers, tags, inheritableTags, metadata, inheritableMetadata };
-      return { ...place, callbacks: new CallbackManager(id, kept) };
+      const fields = { handlers, inheritableHandlers, tags, inheritableTags, metadata, inheritableMetadata };
+      return { ...place, callbacks: new CallbackManager(id, fields) };
     }
   }
   return place;

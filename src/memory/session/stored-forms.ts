@@ -35,7 +35,7 @@ interface Copied {
 /** The stored form of each message, made by `beforeStore` once per message object. */
 export class StoredForms {
   readonly #beforeStore: BeforeStore;
-  readonly #known = new WeakMap<BaseMessage, KnownForm>();
+  readonly #forms = new WeakMap<BaseMessage, KnownForm>();
 
   constructor(beforeStore: BeforeStore) {
     this.#beforeStore = beforeStore;
@@ -57,13 +57,13 @@ export class StoredForms {
   }
 
   #formOf({ message, copy, digest }: Copied): Promise<BaseMessage> {
-    const known = this.#known.get(message);
-    if (known?.digest === digest) {
-      return known.form;
+    const entry = this.#forms.get(message);
+    if (entry?.digest === digest) {
+      return entry.form;
     }
     const form = this.#make(copy);
-    this.#known.set(message, { digest, form });
-    form.catch(() => this.#known.delete(message));
+    this.#forms.set(message, { digest, form });
+    form.catch(() => this.#forms.delete(message));
     return form;
   }
 
@@ -92,10 +92,10 @@ export async function comparableForms(
   messages: readonly BaseMessage[],
   forms: StoredForms | undefined,
 ): Promise<readonly BaseMessage[]> {
-  const found: BaseMessage[] = [];
+  const result: BaseMessage[] = [];
   for (const message of messages) {
     const [form = message] = (await forms?.of([message]).catch(() => [])) ?? [];
-    found.push(form);
+    result.push(form);
   }
-  return found;
+  return result;
 }

@@ -351,9 +351,9 @@ function grouped<E extends Entry>(entries: readonly E[], inHead = 0): Grouped<E>
       continue;
     }
     group.isOpen = name === undefined && roleOf(message) === "human";
-    const known = name ?? (group.isOpen && message.id !== undefined ? turnNameOf(message.id) : undefined);
-    if (known !== undefined) {
-      byName.set(known, group);
+    const turnName = name ?? (group.isOpen && message.id !== undefined ? turnNameOf(message.id) : undefined);
+    if (turnName !== undefined) {
+      byName.set(turnName, group);
     }
   }
   return { groups: groups.map(({ entries: own }) => own), withoutQuestion };

@@ -120,14 +120,14 @@ class SessionCopy {
     for (let position = this.base; position < this.#end;) {
       // Includes the last copied record: after a failover others may have gone on with an older log.
       const overlap = last === undefined ? 0 : 1;
-      const found = (await reader.read(position - overlap, this.#end)) ?? [];
-      if (found.length <= overlap || (overlap === 1 && found[0] !== last)) {
+      const page = (await reader.read(position - overlap, this.#end)) ?? [];
+      if (page.length <= overlap || (overlap === 1 && page[0] !== last)) {
         return;
       }
       const first = position;
-      const records = found.slice(overlap).map((record, index) => copyRecord(record, first + index));
+      const records = page.slice(overlap).map((record, index) => copyRecord(record, first + index));
       yield { records, turns: await this.#turnsOf(records, first) };
-      last = found.at(-1);
+      last = page.at(-1);
       position += records.length;
     }
   }
@@ -142,9 +142,9 @@ class SessionCopy {
       return undefined;
     }
     refuseUnread(this.#request, state);
-    const kept = { ...this.#named(state), side: state.side, reductions: [], reduced: 0 };
+    const rest = { ...this.#named(state), side: state.side, reductions: [], reduced: 0 };
     const empty = { start: 0, head: "", headCount: 0 };
-    return this.#hasLog ? { ...kept, ...(await this.#viewOf(state, next)) } : { ...kept, ...empty };
+    return this.#hasLog ? { ...rest, ...(await this.#viewOf(state, next)) } : { ...rest, ...empty };
   }
 
   get #end(): number {
@@ -176,12 +176,12 @@ class SessionCopy {
   async #viewOf(state: WholeState, next: number) {
     const isWhole = state.start > next;
     const hasHead = !isWhole && state.head !== "";
-    const known = hasHead ? await this.#knownIn(state) : [];
+    const ids = hasHead ? await this.#knownIn(state) : [];
     return {
       start: isWhole ? this.base : state.start,
       head: hasHead ? state.head : "",
       headCount: hasHead ? state.headCount : 0,
-      knownIds: state.isSealed ? known.map((id) => ({ ...id, digest: anyDigest })) : known,
+      knownIds: state.isSealed ? ids.map((id) => ({ ...id, digest: anyDigest })) : ids,
     };
   }
 

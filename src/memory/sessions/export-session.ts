@@ -31,11 +31,11 @@ interface Source {
  */
 export async function* exportSession(store: SessionStore, session: SessionRef): AsyncGenerator<string> {
   const { id: sessionId } = session;
-  const found = await store.copies.read(session);
-  if (found === undefined) {
+  const whole = await store.copies.read(session);
+  if (whole === undefined) {
     return;
   }
-  const state = found.damaged ? await whatIsLeft({ store, session }, found) : found;
+  const state = whole.damaged ? await whatIsLeft({ store, session }, whole) : whole;
   const source = { store, session };
   const pages = pagesOf(source, state);
   let next = await pages.next();
@@ -184,8 +184,8 @@ async function marksIn(
   records: readonly string[],
 ): Promise<(record: string) => NamedMark | undefined> {
   const names = [...new Set(records.flatMap((record) => metaOf(record).turn ?? []))];
-  const { turns: found } = await store.copies.readMarks(session, { turns: names });
-  const marks = new Map(names.flatMap((name, index) => (found[index] ? [[name, { name, ...found[index] }]] : [])));
+  const { turns } = await store.copies.readMarks(session, { turns: names });
+  const marks = new Map(names.flatMap((name, index) => (turns[index] ? [[name, { name, ...turns[index] }]] : [])));
   return (record) => marks.get(metaOf(record).turn ?? "");
 }
 

@@ -21,9 +21,9 @@ export function badLine(number: number, reason: string): RecordError {
   return new RecordError(`Line ${number} of the export cannot be imported: ${reason}.`, { code: "corrupt" });
 }
 
-/** The error for an import of what is there with other content; `found` says what, and ends without a period. */
-export function otherContent(found: string, sessionId: string): ConflictError {
-  const message = `${found}; nothing was imported. Delete it first, or import into another key prefix.`;
+/** The error for an import of what is there with other content; `finding` says what, and ends without a period. */
+export function otherContent(finding: string, sessionId: string): ConflictError {
+  const message = `${finding}; nothing was imported. Delete it first, or import into another key prefix.`;
   return new ConflictError(message, { code: "exists", sessionId });
 }
 
@@ -203,11 +203,11 @@ export class StateLines {
 
 /** The text of a field. @throws RecordError `corrupt` for another value. */
 export function requireText(line: ExportLine, field: string, value: unknown): string {
-  const found = textOf(value);
-  if (found === undefined) {
+  const text = textOf(value);
+  if (text === undefined) {
     throw badLine(line.number, `"${field}" must be an object, an array or a string`);
   }
-  return found;
+  return text;
 }
 
 /** The result of `work`, whose errors become those of a line. @throws RecordError `corrupt`. */

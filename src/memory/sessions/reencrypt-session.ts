@@ -40,13 +40,13 @@ const nothing = { count: 1, sealed: 0, rewrapped: false, isLeft: false };
  */
 export async function reencryptSession(work: Reencryption): Promise<Reencrypted> {
   const { store, session, keys, dataKeys } = work;
-  const found = await store.edits.readKey(session);
-  if (found === undefined) {
+  const state = await store.edits.readKey(session);
+  if (state === undefined) {
     return nothing;
   }
   const master = await keys.ring.current(session.id);
-  const parts = found.stored && keyParts(found.stored);
-  const isCopied = found.epoch !== "" && (dataKeys || parts?.hasPlain !== false);
+  const parts = state.stored && keyParts(state.stored);
+  const isCopied = state.epoch !== "" && (dataKeys || parts?.hasPlain !== false);
   const key = master && keys.make(session.id, master, parts?.mark);
   if (isCopied && (key ?? (dataKeys ? parts : undefined)) !== undefined) {
     const outcome = await recopy(work, key).catch((error: unknown) => ({ error }));
@@ -59,7 +59,7 @@ export async function reencryptSession(work: Reencryption): Promise<Reencrypted>
     return { ...outcome, rewrapped: parts !== undefined && !outcome.isLeft };
   }
   const rewrapped = master && (await rewrap(work, master));
-  if (found.epoch === "") {
+  if (state.epoch === "") {
     throw damaged("reencrypt", session.id);
   }
   return { ...nothing, isLeft: master === undefined && !dataKeys, ...rewrapped };

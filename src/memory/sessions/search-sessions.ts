@@ -52,30 +52,30 @@ export async function searchSessions(
 
 class Search {
   readonly #store: SearchedStore;
-  readonly #asked: CheckedSearch;
+  readonly #search: CheckedSearch;
   readonly #onEvent: MemoryEventHandler | undefined;
   readonly #mayShow: (record: string) => boolean;
   readonly #searched = { sessions: 0, messages: 0, skipped: 0 };
 
-  constructor(store: SearchedStore, asked: CheckedSearch, onEvent: MemoryEventHandler | undefined) {
+  constructor(store: SearchedStore, search: CheckedSearch, onEvent: MemoryEventHandler | undefined) {
     this.#store = store;
-    this.#asked = asked;
+    this.#search = search;
     this.#onEvent = onEvent;
-    this.#mayShow = textFilter([asked.text]);
+    this.#mayShow = textFilter([search.text]);
   }
 
   async run(): Promise<SessionSearch> {
-    const { owner, limit, maxMessages } = this.#asked;
+    const { owner, limit, maxMessages } = this.#search;
     const sessions: FoundSession[] = [];
-    for (let { place } = this.#asked; place !== null;) {
+    for (let { place } = this.#search; place !== null;) {
       const batch: Batch = await (owner === undefined ? this.#ofAll(place) : this.#ofOwner(owner, place));
       for (let from = 0; from < batch.sessions.length;) {
         if (sessions.length >= limit || this.#searched.messages >= maxMessages) {
           return { sessions, next: searchCursor(place), searched: this.#searched };
         }
         const together = batch.sessions.slice(from, from + Math.min(searchedAtOnce, limit - sessions.length));
-        const found = await Promise.all(together.map((session) => this.#find(session)));
-        sessions.push(...found.filter((session) => session !== undefined));
+        const results = await Promise.all(together.map((session) => this.#find(session)));
+        sessions.push(...results.filter((session) => session !== undefined));
         this.#searched.sessions += together.length;
         from += together.length;
         place = batch.placeOf(together.at(-1)!);
@@ -92,7 +92,7 @@ class Search {
       refuseLocked(session);
       const match = await this.#newestMatch(sessionId);
       const stored = storedSession(session);
-      const isFound = match !== undefined || foldedText(stored.title ?? "").includes(this.#asked.text);
+      const isFound = match !== undefined || foldedText(stored.title ?? "").includes(this.#search.text);
       return isFound ? { ...stored, ...(match && { match }) } : undefined;
     } catch (error) {
       return this.#leaveOut(sessionId, error);
@@ -100,7 +100,7 @@ class Search {
   }
 
   async #newestMatch(sessionId: string): Promise<SearchMatch | undefined> {
-    const { maxMessages } = this.#asked;
+    const { maxMessages } = this.#search;
     let before: number | undefined;
     for (let read = 0; read < maxMessages;) {
       const request = { limit: pageMessages, ...(before !== undefined && { before }) };
@@ -117,7 +117,7 @@ class Search {
   }
 
   #refOf(id: string): SessionRef {
-    const { owner } = this.#asked;
+    const { owner } = this.#search;
     return { id, ...(owner !== undefined && { owner }) };
   }
 
@@ -130,8 +130,8 @@ class Search {
       }
       try {
         const { message } = decodeRecord(record, from + index);
-        const isSearched = this.#asked.roles.includes(message.getType() as SearchedRole);
-        if (isSearched && foldedText(textOf(message)).includes(this.#asked.text)) {
+        const isSearched = this.#search.roles.includes(message.getType() as SearchedRole);
+        if (isSearched && foldedText(textOf(message)).includes(this.#search.text)) {
           const { at } = metaOf(record);
           return { position: from + index, ...(at !== undefined && { at }), message };
         }
@@ -176,17 +176,17 @@ class Search {
 
   async *#scanned(): AsyncGenerator<SessionDetails> {
     let ids: string[] = [];
-    const found = async () => {
+    const batchDetails = async () => {
       const details = await Promise.all(ids.map((id) => this.#described(id)));
       ids = [];
       return details.filter((session) => session !== undefined);
     };
     for await (const sessionId of this.#store.lists.scan()) {
       if (ids.push(sessionId) === listPage) {
-        yield* await found();
+        yield* await batchDetails();
       }
     }
-    yield* await found();
+    yield* await batchDetails();
   }
 
   async #described(id: string): Promise<SessionDetails | undefined> {

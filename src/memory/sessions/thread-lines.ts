@@ -79,10 +79,10 @@ export type ImportedData = "imported" | "unchanged" | "expired";
  * @throws RecordError `corrupt`; ConflictError `exists` if there is another thread of this id; StoreError `erased`.
  */
 export async function importThread(line: ExportLine, { wire, ttlMs, ring }: DataTarget): Promise<ImportedData> {
-  const { threadId, expiresAt, ...found } = fieldsOf("thread", line);
-  const plain: WholeThread = { ...found, fields: Object.entries(found.fields) };
+  const { threadId, expiresAt, ...rest } = fieldsOf("thread", line);
+  const plain: WholeThread = { ...rest, fields: Object.entries(rest.fields) };
   orBadLine(line.number, () => checkSessionId(threadId));
-  if (!isWhole(plain) || found.fields["token"] === undefined || found.fields["erased"] !== undefined) {
+  if (!isWhole(plain) || rest.fields["token"] === undefined || rest.fields["erased"] !== undefined) {
     throw badLine(line.number, "the thread is not whole");
   }
   const ttl = ttlMs ?? (expiresAt === undefined ? undefined : expiresAt - Date.now());

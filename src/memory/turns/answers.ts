@@ -20,8 +20,8 @@ export function newAnswers(sent: readonly BaseMessage[], output: readonly BaseMe
   const objects = new Set(sent);
   const byId = new Map(sent.map((message) => [message.id, message]));
   const isKnown = (message: BaseMessage) => objects.has(message) || isRepeated(message, byId.get(message.id));
-  const found = rest.filter((message) => !isKnown(message));
-  return found.length === 0 ? rest.slice(-1) : found;
+  const answers = rest.filter((message) => !isKnown(message));
+  return answers.length === 0 ? rest.slice(-1) : answers;
 }
 
 function replacedIn(sent: readonly BaseMessage[], output: readonly BaseMessage[]): BaseMessage[] {

@@ -69,10 +69,10 @@ function isUndisturbed({ stored, entries }: DecodedView, { requests, hasCut, isW
   }
   const isSameLife = read.epoch === "" || (read.epoch === stored.epoch && (hasCut || read.rev === stored.rev));
   // Not the view that was read: it may hold messages of others behind an open turn's beginning.
-  const known = new Set([...opened.history, ...opened.turn].map(({ id }) => id));
+  const ids = new Set([...opened.history, ...opened.turn].map(({ id }) => id));
   const inView = new Set(entries.map(({ message }) => message.id));
   // A failover may have restored an older log, without messages that the turn holds or summarized.
   const isComplete = opened.history.every(({ id }) => inView.has(id));
-  const isOurs = ({ id }: BaseMessage) => known.has(id) || list.hasSeen(id) || isWritten(id ?? "");
+  const isOurs = ({ id }: BaseMessage) => ids.has(id) || list.hasSeen(id) || isWritten(id ?? "");
   return isSameLife && isComplete && entries.every(({ message }) => isOurs(message));
 }

@@ -46,6 +46,6 @@ export function refusalIn(error: unknown): RefusedRequest | undefined {
 }
 
 function firstNumber(patterns: readonly RegExp[], text: string): number | undefined {
-  const found = patterns.map((pattern) => Number(pattern.exec(text)?.[1])).find((value) => value > 0);
-  return found !== undefined && Number.isSafeInteger(found) ? found : undefined;
+  const amount = patterns.map((pattern) => Number(pattern.exec(text)?.[1])).find((value) => value > 0);
+  return amount !== undefined && Number.isSafeInteger(amount) ? amount : undefined;
 }

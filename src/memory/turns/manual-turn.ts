@@ -75,8 +75,8 @@ function manualTurn(turn: Turn, observer: RequestObserver): MemoryTurn {
     { config = {}, model, system, tools }: Call,
     call: (messages: BaseMessage[]) => Answer | Promise<Answer>,
   ): Promise<Answer> => {
-    const { history, turn: asked, planned } = await turn.request({ model, system, tools, config, turn: own });
-    const messages = [...history, ...asked];
+    const { history, turn: turnMessages, planned } = await turn.request({ model, system, tools, config, turn: own });
+    const messages = [...history, ...turnMessages];
     const bound = await boundThoughts({ profile: planned.profile, messages, system, tools }, observer);
     const answer = await call(bound?.messages ?? messages);
     return bound === undefined ? answer : bound.stamp(answer);

@@ -41,24 +41,24 @@ export async function newInput(request: InputRequest): Promise<NewInput> {
   }
   // Compares stored forms; new messages are returned as given.
   const compared = await comparableForms(input, forms);
-  const given = new Map(compared.map((form, index) => [form, input[index]!]));
-  const found = await sortInput({ ...request, input: compared });
-  return { ...found, newMessages: found.newMessages.map((form) => given.get(form)!) };
+  const originals = new Map(compared.map((form, index) => [form, input[index]!]));
+  const result = await sortInput({ ...request, input: compared });
+  return { ...result, newMessages: result.newMessages.map((form) => originals.get(form)!) };
 }
 
 async function sortInput({ session, view, positions, input }: InputRequest): Promise<NewInput> {
   const positionOf = ({ id }: BaseMessage) => (id === undefined ? undefined : positions.get(id));
   const question = input.findLastIndex((message) => roleOf(message) === "human");
   const from = input.findLastIndex((message) => positionOf(message) !== undefined) + 1;
-  const known = from === 0 ? undefined : positionOf(input[from - 1]!);
+  const lastStored = from === 0 ? undefined : positionOf(input[from - 1]!);
   const isKnown = question >= 0 && question < from;
   const part = isKnown
-    ? { end: 0, asked: positionOf(input[question]!) ?? known }
-    : await knownPart({ session, rest: input.slice(from), question: question - from, view, known });
+    ? { end: 0, position: positionOf(input[question]!) ?? lastStored }
+    : await knownPart({ session, rest: input.slice(from), question: question - from, view, lastStored });
   const behind = input.slice(from).filter((message, index) => index >= part.end || roleOf(message) === "system");
-  const block = part.asked === undefined ? [] : input.slice(firstOfBlock(input, question), question);
+  const block = part.position === undefined ? [] : input.slice(firstOfBlock(input, question), question);
   const questions = block.filter((message) => roleOf(message) === "human").length;
-  const place = part.asked === undefined ? undefined : { first: part.asked - questions, last: part.asked };
+  const place = part.position === undefined ? undefined : { first: part.position - questions, last: part.position };
   return { newMessages: withoutKnownSystems(behind, view), place };
 }
 
@@ -72,10 +72,10 @@ export function firstOfBlock(input: readonly BaseMessage[], question: number): n
 }
 
 function withoutKnownSystems(messages: readonly BaseMessage[], { entries }: DecodedView): BaseMessage[] {
-  const known = new Set(
+  const contents = new Set(
     entries.flatMap(({ message }) => (roleOf(message) === "system" ? [jsonText(message.content)] : [])),
   );
-  return messages.filter((message) => roleOf(message) !== "system" || !known.has(jsonText(message.content)));
+  return messages.filter((message) => roleOf(message) !== "system" || !contents.has(jsonText(message.content)));
 }
 
 interface PartRequest extends Pick<InputRequest, "session" | "view"> {
@@ -83,33 +83,33 @@ interface PartRequest extends Pick<InputRequest, "session" | "view"> {
   readonly rest: readonly BaseMessage[];
   readonly question: number;
   /** The position of that message. */
-  readonly known: number | undefined;
+  readonly lastStored: number | undefined;
 }
 
 /** How far the rest of an input is known by its questions, and the position of the last one if that is. */
-async function knownPart(request: PartRequest): Promise<{ readonly end: number; readonly asked?: number }> {
-  const { rest, question, known, view } = request;
+async function knownPart(request: PartRequest): Promise<{ readonly end: number; readonly position?: number }> {
+  const { rest, question, lastStored, view } = request;
   const log = await storedBehind(request);
   const [held, stored] = [questionsOf(rest), questionsOf(log.map(({ message }) => message)).slice(-farthest)];
   const last = stored.at(-1);
   // Beside known ids, a question under another one is another question.
   const isSame = (own: Question, { words, parts }: Question) =>
-    (known === undefined || own.id === undefined) && own.words === words && sameAsJson(own.parts, parts);
+    (lastStored === undefined || own.id === undefined) && own.words === words && sameAsJson(own.parts, parts);
   // Questions up to which the stored ones end alike, compared as far as both go back. Linear.
   const ends = held.filter((_, index) => {
     const compared = held.slice(Math.max(0, index + 1 - stored.length), index + 1);
     return compared.every((own, at) => isSame(own, stored.at(at - compared.length)!));
   });
-  const isAgain = known !== undefined || held.some(({ isAnswered }) => isAnswered);
-  const found =
+  const isAgain = lastStored !== undefined || held.some(({ isAnswered }) => isAnswered);
+  const match =
     ends.findLast(({ isAnswered }) => isAnswered === last?.isAnswered) ?? (isAgain ? ends.at(-1) : undefined);
-  if (last !== undefined && found !== undefined) {
-    const end = last.isAnswered ? found.end : found.index + 1;
-    return found.index === question ? { end, asked: log[last.index]!.position! } : { end };
+  if (last !== undefined && match !== undefined) {
+    const end = last.isAnswered ? match.end : match.index + 1;
+    return match.index === question ? { end, position: log[last.index]!.position! } : { end };
   }
-  const isAllNew = known !== undefined || view.stored.next === 0 || question < 0 || !rest.some(isOfAnswer);
+  const isAllNew = lastStored !== undefined || view.stored.next === 0 || question < 0 || !rest.some(isOfAnswer);
   // Behind a question whose id is stored, a client may hold the answer under an id of its own.
-  const hasCopy = known !== undefined && log[0] !== undefined && isOfAnswer(log[0].message);
+  const hasCopy = lastStored !== undefined && log[0] !== undefined && isOfAnswer(log[0].message);
   const begin = hasCopy ? rest.findIndex((message) => !isOfAnswer(message)) : 0;
   return { end: isAllNew ? (begin < 0 ? rest.length : begin) : firstOfBlock(rest, question) };
 }
@@ -118,13 +118,13 @@ async function knownPart(request: PartRequest): Promise<{ readonly end: number; 
 const farthest = 100;
 
 /** The stored messages behind a position; a copy in the head does not tell what the log holds behind it. */
-async function storedBehind({ session, view, known = -1 }: PartRequest): Promise<readonly StoredEntry[]> {
+async function storedBehind({ session, view, lastStored = -1 }: PartRequest): Promise<readonly StoredEntry[]> {
   const { all, stored } = view;
-  if (known < 0 && stored.start === stored.next && stored.base < stored.next) {
+  if (lastStored < 0 && stored.start === stored.next && stored.base < stored.next) {
     return inTurnOrder(await session.readEntries({ from: Math.max(stored.base, stored.next - farthest) }));
   }
-  const at = all.findIndex(({ position }) => position === known);
-  return all.slice(at + 1).filter(({ position = -1 }) => position > (at < 0 ? known : -1));
+  const at = all.findIndex(({ position }) => position === lastStored);
+  return all.slice(at + 1).filter(({ position = -1 }) => position > (at < 0 ? lastStored : -1));
 }
 
 function isOfAnswer(message: BaseMessage): boolean {
@@ -143,16 +143,16 @@ interface Question {
 }
 
 function questionsOf(messages: readonly BaseMessage[]): Question[] {
-  const found: Question[] = [];
+  const questions: Question[] = [];
   for (const [index, message] of messages.entries()) {
-    const [text, before, end] = [textOf(message).trim(), found.at(-1), index + 1];
+    const [text, before, end] = [textOf(message).trim(), questions.at(-1), index + 1];
     if (roleOf(message) === "human" && summaryMarkOf(message) === undefined) {
       const words = text.normalize("NFC").replaceAll("\r\n", "\n");
       const parts = blocksOf(message).filter((block) => !isBlankText(block) && blockText(block) === "");
-      found.push({ id: message.id, words, parts, index, isAnswered: false, end });
+      questions.push({ id: message.id, words, parts, index, isAnswered: false, end });
     } else if (before !== undefined && roleOf(message) === "ai" && text !== "") {
-      found.splice(-1, 1, { ...before, isAnswered: true, end });
+      questions.splice(-1, 1, { ...before, isAnswered: true, end });
     }
   }
-  return found;
+  return questions;
 }

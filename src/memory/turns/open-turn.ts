@@ -78,9 +78,9 @@ export function windowFor(
 export async function sortOut(request: TurnRequest, view: DecodedView, attempt = 1): Promise<OpenTurn> {
   const { session, turnId, input } = request;
   const positions = positionsOf(view, idsOf(input));
-  const found = await newInput({ session, view, positions, input });
-  const stored = await ownEntries({ session, view, turnId, place: found.place });
-  if (attempt < maxTries.edit && isRemoved(view, { stored, place: found.place, positions })) {
+  const incoming = await newInput({ session, view, positions, input });
+  const stored = await ownEntries({ session, view, turnId, place: incoming.place });
+  if (attempt < maxTries.edit && isRemoved(view, { stored, place: incoming.place, positions })) {
     return openTurn(request, attempt + 1);
   }
   if (isEvicted(view, stored)) {
@@ -92,9 +92,9 @@ export async function sortOut(request: TurnRequest, view: DecodedView, attempt =
   const isQuestionGone = lacksQuestion(view, stored);
   const gone = isQuestionGone ? questionIn(input) : [];
   const newMessages =
-    stored.length === 0 ? found.newMessages : unstored(found.newMessages, isQuestionGone || hasQuestion(stored));
-  const kept = state === "open" ? stored : stored.slice(0, answerStart(stored));
-  const own = kept.map(({ message }) => message).filter((message) => refusedMarkOf(message) === undefined);
+    stored.length === 0 ? incoming.newMessages : unstored(incoming.newMessages, isQuestionGone || hasQuestion(stored));
+  const entries = state === "open" ? stored : stored.slice(0, answerStart(stored));
+  const own = entries.map(({ message }) => message).filter((message) => refusedMarkOf(message) === undefined);
   const turn = [...gone, ...own, ...newMessages];
   const history = stored.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own: stored });
   return { state, view, history, stored, isQuestionGone, newMessages, written: [], turn };
@@ -126,8 +126,8 @@ async function refuseOtherQuestion(
     return;
   }
   const { sessionId, context } = session;
-  const given = [...input, ...changed].filter((message) => message.id === id);
-  const forms = [...given, ...(await comparableForms(given, context.forms))];
+  const versions = [...input, ...changed].filter((message) => message.id === id);
+  const forms = [...versions, ...(await comparableForms(versions, context.forms))];
   if (!forms.some((form) => sameContent(form, there))) {
     if (context.onConflict === "error") {
       throw contentConflict(sessionId, id);
@@ -153,9 +153,9 @@ export async function storedIds(session: ConversationSession, ids: readonly stri
 /** Positions by id; only those in the view, if the store has no lookup. */
 function positionsOf({ stored, all }: DecodedView, ids: readonly string[]): ReadonlyMap<string, number> {
   const inView = all.map(({ message, position }) => [message.id, position ?? -1] as const);
-  const found = stored.positions?.map((position, index) => [ids[index], position] as const) ?? [];
+  const pairs = stored.positions?.map((position, index) => [ids[index], position] as const) ?? [];
   return new Map(
-    [...inView, ...found].filter((entry): entry is [string, number] => {
+    [...inView, ...pairs].filter((entry): entry is [string, number] => {
       return entry[0] !== undefined && entry[1] !== undefined;
     }),
   );
@@ -219,13 +219,13 @@ function isInput({ message }: StoredEntry): boolean {
  */
 function isRemoved(
   { stored: { turn, base, start } }: DecodedView,
-  found: {
+  parts: {
     readonly stored: readonly StoredEntry[];
     readonly place: InputPlace | undefined;
     readonly positions: ReadonlyMap<string, number>;
   },
 ): boolean {
-  const { stored, place: { last } = { last: -1 }, positions } = found;
+  const { stored, place: { last } = { last: -1 }, positions } = parts;
   if (turn !== undefined) {
     return turn.first >= base && turn.first < start && stored.length !== turn.count;
   }

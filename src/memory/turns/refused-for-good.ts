@@ -23,7 +23,7 @@ export type RefusalForGood = Pick<RefusedMark, "reason" | "status">;
  */
 export function refusedForGood(error: unknown): RefusalForGood | undefined {
   const parts = [error, isRecord(error) ? error["cause"] : undefined].filter(isRecord);
-  const status = parts.map(statusOf).find((found) => found !== undefined);
+  const status = parts.map(statusOf).find((code) => code !== undefined);
   const told = status === undefined ? {} : { status };
   if (BudgetError.isInstance(error) || refusalIn(error) !== undefined) {
     return { reason: "too_long", ...told };

@@ -91,8 +91,8 @@ export class PartialOutput extends BaseCallbackHandler {
     }
   }
 
-  override async handleChatModelStart(...given: Parameters<NonNullable<BaseCallbackHandler["handleChatModelStart"]>>) {
-    const [, [messages = []], , , , , metadata] = given;
+  override async handleChatModelStart(...args: Parameters<NonNullable<BaseCallbackHandler["handleChatModelStart"]>>) {
+    const [, [messages = []], , , , , metadata] = args;
     // A graph inside of the graph has a state of its own.
     if (!String(metadata?.["langgraph_checkpoint_ns"]).includes("|")) {
       await this.#onRequest?.(messages);

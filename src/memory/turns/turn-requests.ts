@@ -153,8 +153,8 @@ export class TurnRequests {
   async unanswered(): Promise<string[]> {
     const { messages } = this.list;
     const isOfTurn = (message: BaseMessage) => this.list.isOfTurn(message);
-    const kept = new Set((await fitting()).withoutUnanswered({ messages, isOfTurn }) ?? messages);
-    return idsOf(messages.filter((message) => !kept.has(message)));
+    const rest = new Set((await fitting()).withoutUnanswered({ messages, isOfTurn }) ?? messages);
+    return idsOf(messages.filter((message) => !rest.has(message)));
   }
 
   /**
@@ -163,12 +163,12 @@ export class TurnRequests {
    */
   answered<M extends BaseMessage>(answer: M, isInState: (id: string) => boolean = () => false): M {
     const { view, stored } = this.#opened;
-    const known = (this.#knownIds ??= new Set([...view.all, ...stored].map(({ message }) => message.id)));
+    const ids = (this.#knownIds ??= new Set([...view.all, ...stored].map(({ message }) => message.id)));
     const { id } = answer;
-    const isKnown = id !== undefined && (known.has(id) || this.list.hasSeen(id) || isInState(id));
+    const isKnown = id !== undefined && (ids.has(id) || this.list.hasSeen(id) || isInState(id));
     const own = isKnown || taken.has(answer) ? this.renamed(answer) : answer;
     taken.add(answer).add(own);
-    known.add(own.id);
+    ids.add(own.id);
     this.#wasTooLong = false;
     const { askedAs, size } = this.#measured ?? {};
     if (askedAs !== undefined && size !== undefined && roleOf(own) === "ai") {
@@ -312,11 +312,11 @@ class TurnList {
     const renewed = new Map<BaseMessage, BaseMessage>();
     for (const message of turn.map((each) => this.#form(each))) {
       const id = messageIdOf(message);
-      const known = this.#newest.get(id);
-      if (known === undefined) {
+      const before = this.#newest.get(id);
+      if (before === undefined) {
         this.#list.push(message);
-      } else if (known !== message) {
-        renewed.set(known, message);
+      } else if (before !== message) {
+        renewed.set(before, message);
       }
       this.#newest.set(id, message);
     }
@@ -330,8 +330,8 @@ class TurnList {
    * The list, or another one of its messages, with the changes of another middleware: replaced, removed and appended
    * messages.
    */
-  asSent(changes: SentState | undefined, given: readonly BaseMessage[] = this.messages): SentList {
-    const list = given.map((message) => ({ message, isOfTurn: this.isOfTurn(message) }));
+  asSent(changes: SentState | undefined, all: readonly BaseMessage[] = this.messages): SentList {
+    const list = all.map((message) => ({ message, isOfTurn: this.isOfTurn(message) }));
     if (changes === undefined || changes.sent === changes.state) {
       return { messages: list, extra: [] };
     }

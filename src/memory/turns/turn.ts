@@ -297,11 +297,11 @@ export class Turn {
   }
 
   /** Appends; an answer whose id was stored with other content gets one of its own. */
-  async #append(given: readonly BaseMessage[], write: TurnAppend) {
+  async #append(messages: readonly BaseMessage[], write: TurnAppend) {
     const { history, session } = this.#setting;
     const named = this.#turnId === undefined ? write : { ...write, turnId: this.#turnId };
     const refusing = { ...named, turn: { ...write.turn, refusesKnown: true } };
-    for (let sent = given; ;) {
+    for (let sent = messages; ;) {
       try {
         return { outcome: await writeTurn(history, sent, refusing), sent };
       } catch (error) {

@@ -277,13 +277,13 @@ function isEmptyRecord(value: Record<string, unknown>): boolean {
  * are none.
  */
 function extrasOf(message: BaseMessage): string {
-  const given: unknown = message.lc_kwargs;
-  if (!isRecord(given)) {
+  const kwargs: unknown = message.lc_kwargs;
+  if (!isRecord(kwargs)) {
     return "";
   }
   let extras: [string, unknown][] | undefined;
-  for (const key of Object.keys(given)) {
-    const value = given[key];
+  for (const key of Object.keys(kwargs)) {
+    const value = kwargs[key];
     if (!knownArguments.has(key) && !key.startsWith("lc_") && value !== undefined && typeof value !== "function") {
       (extras ??= []).push([key, tagField(key, value, startWalk())]);
     }

@@ -8,8 +8,8 @@ import { isRecord } from "../../conversation/messages/values.js";
  * @throws Error for any other format, and for a record without content.
  */
 export function normalizeForeign(stored: Record<string, unknown>): { type: string; data: Record<string, unknown> } {
-  const { type: named, data: given } = foreignForm(stored);
-  const data = unescapeProperties(dropEmpty(given));
+  const { type: named, data: fields } = foreignForm(stored);
+  const data = unescapeProperties(dropEmpty(fields));
   const type = normalizeType(named, data);
   data["content"] = normalizeContent(data);
   delete data["content_blocks"];
@@ -81,12 +81,12 @@ function normalizeContent(data: Record<string, unknown>): unknown {
  * their place. Returns whether there are calls.
  */
 function normalizeCalls(data: Record<string, unknown>): boolean {
-  const { additional_kwargs: details, tool_calls: given } = data;
-  const isRaw = Array.isArray(given) && given.some((call) => isRecord(call) && isRecord(call["function"]));
-  const raw = isRaw ? given : isRecord(details) ? details["tool_calls"] : undefined;
-  const calls = isRaw ? undefined : given;
+  const { additional_kwargs: details, tool_calls: toolCalls } = data;
+  const isRaw = Array.isArray(toolCalls) && toolCalls.some((call) => isRecord(call) && isRecord(call["function"]));
+  const raw = isRaw ? toolCalls : isRecord(details) ? details["tool_calls"] : undefined;
+  const calls = isRaw ? undefined : toolCalls;
   if (isRaw) {
-    data["additional_kwargs"] = { ...(details as object | undefined), tool_calls: given };
+    data["additional_kwargs"] = { ...(details as object | undefined), tool_calls: toolCalls };
   }
   if (calls === undefined && Array.isArray(raw) && raw.every(isRecord)) {
     const [parsed, invalid] = defaultToolCallParser(raw);

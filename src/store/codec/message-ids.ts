@@ -25,7 +25,7 @@ export function ownIdOf({ id }: BaseMessage): string | undefined {
  * Ids are kept per message object (weakly), so a retry with the same objects is idempotent.
  */
 export class MessageIds {
-  readonly #given = new WeakMap<BaseMessage, string>();
+  readonly #ids = new WeakMap<BaseMessage, string>();
   readonly #createId = timeOrderedIds();
   readonly #now: () => number;
 
@@ -42,10 +42,10 @@ export class MessageIds {
     if (place?.turnId !== undefined) {
       return `${place.turnId}-${place.index}`;
     }
-    let id = this.#given.get(message);
+    let id = this.#ids.get(message);
     if (id === undefined) {
       id = this.#createId(this.#now());
-      this.#given.set(message, id);
+      this.#ids.set(message, id);
     }
     return id;
   }

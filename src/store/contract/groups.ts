@@ -108,24 +108,24 @@ function wrapped<Methods extends object>(methods: Methods, names: readonly strin
   const target = methods as AnyMethods;
   const calls = names.map((method) => {
     const call = (...args: unknown[]) => target[method]!(...args) as Promise<unknown>;
-    const wrappedCall = (...[given, ...rest]: unknown[]) =>
-      isSession(given)
-        ? wrap({ method, session: given }, (session = given) => call(session, ...rest))
-        : call(given, ...rest);
+    const wrappedCall = (...[first, ...rest]: unknown[]) =>
+      isSession(first)
+        ? wrap({ method, session: first }, (session = first) => call(session, ...rest))
+        : call(first, ...rest);
     return [method, wrappedCall];
   });
   return Object.fromEntries(calls) as Methods;
 }
 
-function isSession(given: unknown): given is SessionRef {
-  return typeof given === "object" && given !== null && "id" in given;
+function isSession(value: unknown): value is SessionRef {
+  return typeof value === "object" && value !== null && "id" in value;
 }
 
 /** Rejects a value that is no store of this package, also of another copy of it. @throws ConfigurationError `store`. */
 export function checkSessionStore(user: string, store: unknown): asserts store is SessionStore {
-  const given = (typeof store === "object" ? (store ?? {}) : {}) as Partial<SessionStore>;
-  const isOne = coreMethods.every((name) => typeof (given as AnyMethods)[name] === "function");
-  if (!isOne || storeGroups.some((group) => given[group] === undefined)) {
+  const candidate = (typeof store === "object" ? (store ?? {}) : {}) as Partial<SessionStore>;
+  const isOne = coreMethods.every((name) => typeof (candidate as AnyMethods)[name] === "function");
+  if (!isOne || storeGroups.some((group) => candidate[group] === undefined)) {
     const message = `${user}: option "store" must be an InMemorySessionStore or a RedisSessionStore.`;
     throw new ConfigurationError("store", message);
   }

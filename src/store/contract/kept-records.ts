@@ -35,8 +35,8 @@ export interface KeptRecords {
 export const keptRecords = new WeakMap<readonly string[], KeptRecords>();
 
 /** Says that a record could not be read. */
-export function refuseKept(kept: KeptRecords | undefined): void {
-  for (let each = kept; each !== undefined; each = each.source) {
+export function refuseKept(records: KeptRecords | undefined): void {
+  for (let each = records; each !== undefined; each = each.source) {
     each.isRefused = true;
   }
 }

@@ -96,15 +96,15 @@ export async function readLog(
   return { records, from, base, next, damaged };
 }
 
-/** The positions of a page: its first, and the one behind its last. `found` is that of the id in the request. */
+/** The positions of a page: its first, and the one behind its last. `position` is that of the id in the request. */
 export function pageBounds(
   { before, after, since, limit }: StoredPageRequest,
-  { base, next, found }: { readonly base: number; readonly next: number; readonly found: number | undefined },
+  { base, next, position }: { readonly base: number; readonly next: number; readonly position: number | undefined },
 ): { readonly from: number; readonly to: number } {
   const within = (position: number) => Math.min(Math.max(position, base), next);
-  if (found !== undefined || after !== undefined) {
-    const centred = Math.min(found! - Math.floor((limit - 1) / 2), next - limit);
-    const from = found === undefined ? within(after! + 1) : since === undefined ? within(centred) : found;
+  if (position !== undefined || after !== undefined) {
+    const centred = Math.min(position! - Math.floor((limit - 1) / 2), next - limit);
+    const from = position === undefined ? within(after! + 1) : since === undefined ? within(centred) : position;
     return { from, to: Math.min(next, from + limit) };
   }
   const to = within(before ?? next);

@@ -51,8 +51,8 @@ export function appendTo(sessions: InMemorySessions, planned: PlannedAppend): Ap
 export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): AppendResult | "stale" {
   const { session: caller, request } = planned;
   const now = sessions.now();
-  const { stored, answer } = sessions.admit("append", caller, everyCheck, (found) =>
-    repetitionOf({ ...planned, stored: found, now }),
+  const { stored, answer } = sessions.admit("append", caller, everyCheck, (session) =>
+    repetitionOf({ ...planned, stored: session, now }),
   );
   const append = { ...planned, stored, now };
   const isOpen = answer?.turn?.done === false;
@@ -142,8 +142,7 @@ function refuseOtherDigests(append: Append): void {
   if (keys === undefined || !mayBePlain || plan.records.some(({ otherDigest }) => otherDigest !== undefined)) {
     return;
   }
-  const isOther = (digest: string, found: string | undefined) =>
-    found !== undefined && found !== digest && found !== anyDigest;
+  const isOther = (digest: string, old: string | undefined) => old !== undefined && old !== digest && old !== anyDigest;
   if (plan.records.some(({ id, digest }) => isOther(digest, digestOf(append, id)))) {
     throw new OtherDigests();
   }
@@ -157,8 +156,8 @@ function repeatedTurn(append: Append): AppendResult | undefined {
     return undefined;
   }
   const result = resultOf(session, append, { appended: 0, duplicates, conflicts: [] });
-  const found = isSame(session, append, turn) ? { ...turn, same: true as const } : turn;
-  return { ...result, epoch: append.stored?.epoch ?? "", turn: found };
+  const repeat = isSame(session, append, turn) ? { ...turn, same: true as const } : turn;
+  return { ...result, epoch: append.stored?.epoch ?? "", turn: repeat };
 }
 
 /** True if the turn is open and already has the records of this append. */

@@ -24,12 +24,12 @@ export function keepAlive(
 
 /** Acquires a session's hold, or a place in its queue; creates the session if needed. */
 export function acquireHold(sessions: InMemorySessions, session: SessionRef, entry: HoldRequest): HoldPlace {
-  const found = sessions.writable("acquireHold", session, ["erased"]);
-  const stored = found ?? newSession();
+  const before = sessions.writable("acquireHold", session, ["erased"]);
+  const stored = before ?? newSession();
   const now = sessions.now();
   const ahead = aheadIn(stored, entry, now);
   const place: HoldPlace = ahead === undefined ? takeIn(stored, entry, now) : { isHeld: false, ahead };
-  if (found === undefined) {
+  if (before === undefined) {
     sessions.keep(session.id, stored, entry.ttlMs);
   } else if (place.isHeld) {
     keepAlive(sessions, stored, entry);

@@ -28,12 +28,12 @@ export class InMemoryLists implements SessionLists {
   ): Promise<SessionsPage> {
     return this.#sessions.callOfAll("listSessions", () => {
       const all = this.#of(owner).map(([member, session]) => ({ member, session, score: session.ownership.place }));
-      const found = all.filter((entry) => before === undefined || order(before, entry) < 0).sort(order);
-      const page = found.slice(0, limit);
+      const entries = all.filter((entry) => before === undefined || order(before, entry) < 0).sort(order);
+      const page = entries.slice(0, limit);
       const { score, member } = page.at(-1) ?? { score: 0, member: "" };
       return {
         sessions: page.map(({ member: id, session }) => summaryOf(detailsOf(id, session))),
-        ...(found.length > limit && { next: { score, member } }),
+        ...(entries.length > limit && { next: { score, member } }),
       };
     });
   }
@@ -77,19 +77,19 @@ export class InMemoryLists implements SessionLists {
 
   async eraseOwners({ owners, guardMs, onProgress }: ErasedOwners): Promise<number> {
     return this.#sessions.callOfAll("eraseOwners", () => {
-      const found = owners.flatMap((owner) => this.#of(owner));
+      const sessions = owners.flatMap((owner) => this.#of(owner));
       const announced = owners.flatMap((owner) => [...this.#sessions.announcedTo(owner)]);
-      [...found.map(([sessionId]) => sessionId), ...announced].forEach((id) => this.#sessions.guard(id, guardMs));
-      onProgress?.({ sessions: found.length });
-      return found.length;
+      [...sessions.map(([sessionId]) => sessionId), ...announced].forEach((id) => this.#sessions.guard(id, guardMs));
+      onProgress?.({ sessions: sessions.length });
+      return sessions.length;
     });
   }
 
   async *scan({ owner }: SessionAccess = {}): AsyncGenerator<string> {
-    const found = this.#sessions.callOfAll("scan", () =>
+    const sessions = this.#sessions.callOfAll("scan", () =>
       owner === undefined ? [...this.#sessions.all()] : this.#of(owner),
     );
-    for (const [sessionId] of found) {
+    for (const [sessionId] of sessions) {
       yield sessionId;
     }
   }

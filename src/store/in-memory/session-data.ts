@@ -28,12 +28,12 @@ export class InMemorySessionData implements SessionData {
 
   async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
     return this.#sessions.call("writeSide", session, () => {
-      const found = this.#sessions.writable("writeSide", session);
-      if (!Object.entries(changes.expected ?? {}).every(([name, value]) => found?.side.get(name) === value)) {
+      const before = this.#sessions.writable("writeSide", session);
+      if (!Object.entries(changes.expected ?? {}).every(([name, value]) => before?.side.get(name) === value)) {
         return false;
       }
       const creates = Object.keys(changes.set ?? {}).length > 0;
-      const stored = found ?? (creates ? newSession() : undefined);
+      const stored = before ?? (creates ? newSession() : undefined);
       if (stored !== undefined) {
         if (creates) {
           noteKey(stored, session);
@@ -129,11 +129,11 @@ function screenPageOf(session: InMemorySession, request: StoredPageRequest): Sto
   const isNew = session.created === undefined;
   const next = nextPosition(session);
   const id = request.around ?? request.since;
-  const found = id === undefined ? undefined : (session.ids.get(id)?.position ?? -1);
-  if (found !== undefined && (found < base || found >= next)) {
+  const position = id === undefined ? undefined : (session.ids.get(id)?.position ?? -1);
+  if (position !== undefined && (position < base || position >= next)) {
     return undefined;
   }
-  const { from, to } = pageBounds(request, { base, next, found });
+  const { from, to } = pageBounds(request, { base, next, position });
   const records = log.slice(from - base, to - base);
   return {
     epoch: isNew ? "" : epoch,

@@ -91,8 +91,8 @@ export class InMemorySessions {
     checks: readonly Check[],
     repeated?: (stored: InMemorySession | undefined) => Repetition<Answer>,
   ): Admitted<Answer> {
-    const found = this.#sessions.get(session.id);
-    const stored = found === undefined || this.#expired(found) ? undefined : found;
+    const entry = this.#sessions.get(session.id);
+    const stored = entry === undefined || this.#expired(entry) ? undefined : entry;
     const isErased = (this.#guards.get(session.id) ?? -1) >= this.now();
     const ask = repeated && (() => repeated(stored));
     return { stored, answer: passGate(operation, session, { stored, isErased, checks, repeated: ask }) };

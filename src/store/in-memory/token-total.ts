@@ -19,11 +19,11 @@ export function totalAfterAppend(
   if (fresh.length === 0) {
     return before;
   }
-  const known = before === undefined ? 0 : before.counter === counter ? before.tokens : undefined;
-  if (counter === undefined || known === undefined) {
+  const base = before === undefined ? 0 : before.counter === counter ? before.tokens : undefined;
+  if (counter === undefined || base === undefined) {
     return unknownTotal;
   }
-  return { tokens: fresh.reduce((sum, { tokens = 0 }) => sum + tokens, known), counter };
+  return { tokens: fresh.reduce((sum, { tokens = 0 }) => sum + tokens, base), counter };
 }
 
 /** The total after a reduction was committed to a session with this total and next position. */

@@ -100,9 +100,9 @@ const kinds = {
       stringIn(await read<string | null>(scan, id, { verb: "hget", args: ["checkpoints", "owner"] })),
     count: async (scan, id) => {
       // One call for each key: a cluster refuses one that names a missing key of a migrating slot among others.
-      const found = await Promise.all(threadParts.map((part) => command(scan, id, "exists", part)));
+      const counts = await Promise.all(threadParts.map((part) => command(scan, id, "exists", part)));
       const isErased = await read<number>(scan, id, { verb: "hexists", args: ["checkpoints", "erased"] });
-      return found.reduce((sum: number, count) => sum + Number(count), 0) > Number(isErased ?? 0) ? 1 : 0;
+      return counts.reduce((sum: number, count) => sum + Number(count), 0) > Number(isErased ?? 0) ? 1 : 0;
     },
     read: async (scan, id) => {
       const thread = await readThread(scan, id, "export");
@@ -201,8 +201,8 @@ export async function* countOthers(scan: KeyScan): AsyncGenerator<Partial<Record
   for await (const page of foundPieces(scan)) {
     await Promise.all(
       page.map(async (piece) => {
-        const found = await countOf(scan, piece);
-        counts[piece.kind] = (counts[piece.kind] ?? 0) + found;
+        const count = await countOf(scan, piece);
+        counts[piece.kind] = (counts[piece.kind] ?? 0) + count;
       }),
     );
     yield counts;
@@ -236,11 +236,11 @@ type RunEntries = readonly RunEntry[];
 /** The pieces of found keys, and the owner that each of them names itself. */
 export async function ownersNamed(scan: KeyScan, keys: readonly NamedKey[]) {
   const pieces = new Map(keys.map((key) => [`${key.kind} ${key.id}`, key]));
-  const found = [...pieces.values()].map(async ({ kind, id }) => {
+  const owners = [...pieces.values()].map(async ({ kind, id }) => {
     const { owner } = entries[kind];
     return { sessionId: id, owner: typeof owner === "function" ? await owner(scan, id) : undefined };
   });
-  return Promise.all(found);
+  return Promise.all(owners);
 }
 
 /** The owners that the thread and the run of an id name. */

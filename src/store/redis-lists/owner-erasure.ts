@@ -43,11 +43,11 @@ export async function eraseSession(
   const { log, ids, state } = sessionKeys(keyPrefix, sessionId);
   const args = [JSON.stringify({ ...request, call: randomToken() })];
   const call = { script: eraseSessionScript, keys: [log, ids, state], args, writes: true };
-  const [, found, existed] = (await runOnSession(runner, name, call)) as [string, string?, string?];
+  const [, storedOwner, existed] = (await runOnSession(runner, name, call)) as [string, string?, string?];
   // Data that names nobody belongs to the session, also where that was erased by a call that did not get here.
   const isNamelessOwn = owner === undefined || existed === "1" || existed === "again";
   const others = await eraseOthers(scan, sessionId, { owner, isNamelessOwn, guardMs });
-  return { existed: existed === "1" || others, owner: found ?? "" };
+  return { existed: existed === "1" || others, owner: storedOwner ?? "" };
 }
 
 /**
@@ -94,8 +94,8 @@ export async function eraseOwners(
   for await (const page of scanKeys(erasure)) {
     const named = await ownersNamed(erasure, page.keys);
     for (const owner of owners) {
-      const found = [...page.sessions.filter((one) => isOwnedBy(one, owner)), ...named.filter(isOf(owner))];
-      const ids = new Set(found.map(({ sessionId }) => sessionId));
+      const pieces = [...page.sessions.filter((one) => isOwnedBy(one, owner)), ...named.filter(isOf(owner))];
+      const ids = new Set(pieces.map(({ sessionId }) => sessionId));
       note(await erasePage({ ...erasure, owner }, [...ids]));
       await Promise.all(page.copies.filter(isOf(owner)).map((copy) => dropCopy(erasure, copy)));
     }

@@ -60,18 +60,18 @@ export class OwnerLists {
     owner: string,
     { limit, before }: { readonly limit: number; readonly before?: ListPlace | undefined },
   ): Promise<{ readonly entries: readonly ListEntry[]; readonly next?: ListPlace }> {
-    const found: ListEntry[] = [];
+    const all: ListEntry[] = [];
     // One more says whether there is a next page; another one is the last of the page before.
     const count = limit + 2;
-    for (let offset = 0, isMore = true; isMore && found.length <= limit; offset += count) {
+    for (let offset = 0, isMore = true; isMore && all.length <= limit; offset += count) {
       const range = [before?.score ?? "+inf", "-inf", "WITHSCORES", "LIMIT", offset, count];
       const entries = await this.#entries("zrevrangebyscore", owner, range);
-      found.push(...entries.filter((entry) => before === undefined || isBehind(entry, before)));
+      all.push(...entries.filter((entry) => before === undefined || isBehind(entry, before)));
       isMore = entries.length === count;
     }
-    const entries = found.slice(0, limit);
+    const entries = all.slice(0, limit);
     const { score, member } = entries.at(-1) ?? { score: 0, member: "" };
-    return { entries, ...(found.length > limit && { next: { score, member } }) };
+    return { entries, ...(all.length > limit && { next: { score, member } }) };
   }
 
   /** The entries that were written longest ago. */

@@ -42,10 +42,10 @@ async function enterUnlessRefused(
   { lists, details, onProblem }: Reindexing,
 ): Promise<void> {
   try {
-    const found = await details.describe({ id: sessionId });
-    const listedBy = found === undefined ? owner : found.owner;
+    const session = await details.describe({ id: sessionId });
+    const listedBy = session === undefined ? owner : session.owner;
     if (listedBy !== undefined) {
-      const { updatedAt = 0, expiresAt } = found ?? {};
+      const { updatedAt = 0, expiresAt } = session ?? {};
       // By the server's clock, so from the last write on.
       const ttlMs = expiresAt === undefined ? undefined : Math.max(0, expiresAt - updatedAt);
       await lists.enter(listedBy, sessionId, { ttlMs, keepsPlace: true, score: updatedAt * 1_000 });

@@ -43,15 +43,15 @@ export class StoredDetails {
    */
   async describe(session: SessionRef): Promise<SessionDetails | undefined> {
     const { id, owner } = session;
-    const [found] = await this.#read({ operation: "describeSession", sessionId: id }, [id]);
-    if (owner === undefined || !isUnclear(found)) {
-      const details = found === "lost" ? undefined : found;
+    const [answer] = await this.#read({ operation: "describeSession", sessionId: id }, [id]);
+    if (owner === undefined || !isUnclear(answer)) {
+      const details = answer === "lost" ? undefined : answer;
       refuseOwner(session, details?.owner);
       return details;
     }
     const { epoch, messages } = await this.#restOf(id, owner);
-    if (found !== "lost") {
-      return found;
+    if (answer !== "lost") {
+      return answer;
     }
     if (epoch !== "") {
       // It began between the two reads.
@@ -69,14 +69,14 @@ export class StoredDetails {
    */
   async see(owner: string, entries: readonly ListEntry[]): Promise<SeenEntries> {
     const ids = entries.map(({ sessionId }) => sessionId);
-    const known = ids.filter((id) => id !== undefined);
-    const found = await this.#readEach({ operation: "listSessions", sessionId: "", owner }, known);
-    const foundOf = ({ sessionId }: ListEntry) =>
-      sessionId === undefined ? undefined : found[known.indexOf(sessionId)];
+    const idsToRead = ids.filter((id) => id !== undefined);
+    const answers = await this.#readEach({ operation: "listSessions", sessionId: "", owner }, idsToRead);
+    const answerOf = ({ sessionId }: ListEntry) =>
+      sessionId === undefined ? undefined : answers[idsToRead.indexOf(sessionId)];
     const seen = await Promise.all(
       entries.map(async (entry): Promise<SessionSummary | undefined> => {
         const { sessionId, score } = entry;
-        const details = foundOf(entry);
+        const details = answerOf(entry);
         if (sessionId === undefined || !isUnclear(details)) {
           return details !== "lost" && details?.owner === owner ? summaryOf(details) : undefined;
         }
@@ -89,7 +89,7 @@ export class StoredDetails {
     return {
       sessions: seen.filter((session) => session !== undefined),
       ended,
-      missing: ended.filter((entry) => isUnclear(foundOf(entry))),
+      missing: ended.filter((entry) => isUnclear(answerOf(entry))),
     };
   }
 
@@ -148,8 +148,8 @@ export class StoredDetails {
 }
 
 /** True where other keys may say more: a hold, say, has created the lost state of a session again. */
-function isUnclear(found: Found): boolean {
-  return found === "lost" || (found !== undefined && found.owner === undefined && found.messages === 0);
+function isUnclear(answer: Found): boolean {
+  return answer === "lost" || (answer !== undefined && answer.owner === undefined && answer.messages === 0);
 }
 
 /** Converts the replies of the reads of a session. */

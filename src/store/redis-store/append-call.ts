@@ -44,7 +44,7 @@ export function appendArguments(
   request: AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>,
   parts: AppendParts,
 ): string[] {
-  const { plan, texts, sum, at, known, epoch } = parts;
+  const { plan, texts, sum, at, keptView, epoch } = parts;
   const side = sideArguments(request.side);
   const tokens = plan.counter === undefined ? undefined : plan.records.map((record) => record.tokens!);
   const identities = plan.records.flatMap(({ id, digest }, index) => [idHash(id), digest + String(at + index)]);
@@ -72,8 +72,8 @@ export function appendArguments(
     ...{ epoch, count: texts.length, at, rounds, sum, ...side.request },
     ...askOf(session),
   };
-  const kept = known?.view.next === at && request.viewLimit !== undefined ? known : undefined;
-  const start = plainStart({ session, request, rounds, tokens: total, kept, ...parts });
+  const before = keptView?.view.next === at && request.viewLimit !== undefined ? keptView : undefined;
+  const start = plainStart({ session, request, rounds, tokens: total, before, ...parts });
   return [start + JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
 }
 
@@ -118,8 +118,8 @@ export function appendResult(sessionId: string, { reply, request, plan }: ReplyP
   if (word !== "OK") {
     throw refusal(sessionId, [word, rest[0]], { request, plan });
   }
-  const [appended, duplicates, found, next, epoch, , time] = rest;
-  const others = (found as unknown[]).map((index) => plan.indexes[Number(index)]!);
+  const [appended, duplicates, places, next, epoch, , time] = rest;
+  const others = (places as unknown[]).map((index) => plan.indexes[Number(index)]!);
   const conflicts = [...plan.conflicts, ...others].sort((a, b) => a - b);
   return {
     appended: Number(appended),
@@ -219,7 +219,7 @@ interface PlainAppend extends AppendParts {
   /** Tokens of the records, where they are counted. */
   readonly tokens: number | undefined;
   /** The kept view of the log up to `at`: if it is the session's, only its tokens are returned. */
-  readonly kept: KeptView | undefined;
+  readonly before: KeptView | undefined;
 }
 
 /**
@@ -227,14 +227,14 @@ interface PlainAppend extends AppendParts {
  * know. Each text ends with a zero.
  */
 function plainStart(append: PlainAppend): string {
-  const { at, rounds, sum, plan, request, kept, epoch } = append;
+  const { at, rounds, sum, plan, request, before, epoch } = append;
   const { ttlMs, viewLimit } = request;
   const claims = claimsOf(append);
   const texts = [at, at + plan.records.length, rounds, sum, ttlMs, viewLimit?.messages, viewLimit?.fromStart];
   const usage = plan.records.some((record) => record.usage !== undefined);
   const makesClaims = claims.some((claim) => claim !== undefined);
-  const log = kept && `${kept.view.epoch} ${kept.sum}`;
-  const parts = [...texts, log, kept ? kept.view.rev : epoch, usage ? 1 : "", makesClaims ? 1 : ""];
+  const log = before && `${before.view.epoch} ${before.sum}`;
+  const parts = [...texts, log, before ? before.view.rev : epoch, usage ? 1 : "", makesClaims ? 1 : ""];
   const all = makesClaims ? [...parts, ...claims] : parts;
   return isPlain(append) && !all.some((part) => typeof part === "string" && part.includes("\0"))
     ? all.map((part) => `${part ?? ""}\0`).join("")

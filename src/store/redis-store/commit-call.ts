@@ -13,10 +13,10 @@ import { hashesOf, lossesOf } from "./turn-marks.js";
 export function commitArguments(
   session: SessionRef,
   { head, discard = false, lastId, ...rest }: CommitRequest,
-  { newRev, known }: { readonly newRev: string; readonly known: SessionView | undefined },
+  { newRev, view }: { readonly newRev: string; readonly view: SessionView | undefined },
 ): (string | Buffer)[] {
-  const isKnown = known?.rev === rest.rev && session.keys === undefined;
-  const [bytes, before] = [Buffer.from(head), Buffer.from(isKnown ? known.head : "")];
+  const isKnown = view?.rev === rest.rev && session.keys === undefined;
+  const [bytes, before] = [Buffer.from(head), Buffer.from(isKnown ? view.head : "")];
   let shared = 0;
   while (shared < bytes.length && bytes[shared] === before[shared]) {
     shared += 1;

@@ -64,8 +64,8 @@ export class RedisCopies implements SessionCopies {
     }
     const args = [askText(session), turns.length, ...turns, ...ids.map(idHash)];
     const call = { script: readMarksScript, args, writes: false };
-    const [, marks, known] = (await this.#calls.script("readMarks", session, call)) as [string, string[], string[]];
-    const digests = known.map((text) => (text === "" ? undefined : text.slice(0, digestLength)));
+    const [, marks, texts] = (await this.#calls.script("readMarks", session, call)) as [string, string[], string[]];
+    const digests = texts.map((text) => (text === "" ? undefined : text.slice(0, digestLength)));
     return { turns: marks.map(markFrom), digests };
   }
 
@@ -80,10 +80,10 @@ export class RedisCopies implements SessionCopies {
     const { epoch, cut, base, next, sum, owner } = was;
     const texts = textFields(now);
     const fields = Object.entries(textFields(was)).map(([name, text]) => [name, sha1(text), texts[name]!]);
-    const asked = { ...askOf(session), epoch, cut, base, next, sum, key };
+    const scriptRequest = { ...askOf(session), epoch, cut, base, next, sum, key };
     const staged = { base, pages: () => request.pages(), owners: owner === undefined ? [] : [owner] };
     const replaced = await this.#staged(session, staged, async ({ keys }) => {
-      const args = [JSON.stringify({ ...asked, turns: [...openTurns] }), ...fields.flat()];
+      const args = [JSON.stringify({ ...scriptRequest, turns: [...openTurns] }), ...fields.flat()];
       const [word] = await this.#run(session, replaceSessionScript, [...this.#keysOf(session), ...keys], args);
       return word === "REPLACED" ? "replaced" : undefined;
     });
@@ -218,6 +218,6 @@ function finishArguments(state: NewState, { session, request, epoch, next }: Fin
   const { base, ttlMs: ttl } = request;
   const { expiresAt, knownIds = [] } = state;
   const known = knownIds.flatMap(({ id, digest }) => [idHash(id), `${digest}-1`]);
-  const asked = JSON.stringify({ epoch, base, next, known, ttl, expiresAt });
-  return [asked, ...stateFields(state, { key: session.keys?.made, base, next })];
+  const scriptRequest = JSON.stringify({ epoch, base, next, known, ttl, expiresAt });
+  return [scriptRequest, ...stateFields(state, { key: session.keys?.made, base, next })];
 }

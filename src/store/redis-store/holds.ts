@@ -24,10 +24,10 @@ export interface HeldRead extends Shown {
   readonly place: HoldPlace | undefined;
 }
 
-/** How to read a view while acquiring the hold, `known` being the view that is kept. */
+/** How to read a view while acquiring the hold, `keptView` being the view that is kept. */
 export interface HeldReadOptions extends Pick<ReadViewOptions, "turn"> {
   readonly take: HoldRequest;
-  readonly known: KeptView | undefined;
+  readonly keptView: KeptView | undefined;
   readonly wanted: string[];
 }
 
@@ -35,21 +35,21 @@ export interface HeldReadOptions extends Pick<ReadViewOptions, "turn"> {
 export async function acquireAndRead(
   calls: RedisCalls,
   session: SessionRef,
-  { take, turn, known, wanted }: HeldReadOptions,
+  { take, turn, keptView, wanted }: HeldReadOptions,
 ): Promise<HeldRead> {
   const request = JSON.stringify({ ...askOf(session), ...take, turn, epoch: randomToken() });
   const { acquireAndReadScript: script } = await laterScripts();
-  const call = { script, args: [request, ...keptTexts(known), ...wanted], writes: true };
-  const [word, shown, found, fence, epoch, left] = (await calls.script("acquireHold", session, call)) as unknown[];
+  const call = { script, args: [request, ...keptTexts(keptView), ...wanted], writes: true };
+  const [word, shown, lookups, fence, epoch, left] = (await calls.script("acquireHold", session, call)) as unknown[];
   if (word === "WAITS") {
     return { shown: undefined, place: { isHeld: false, ahead: Number(shown) } };
   }
   if (word === "VIEW") {
-    return { shown, found, place: undefined };
+    return { shown, lookups, place: undefined };
   }
   const taken = takenHold(fence, epoch, left);
   keepAlive(calls, session, { held: take, left: taken.left });
-  return { shown, found, place: taken.place };
+  return { shown, lookups, place: taken.place };
 }
 
 /** Sets the expiry of an expiring session to `ttlMs` from now; false for any other session. */

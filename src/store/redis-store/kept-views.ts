@@ -24,8 +24,8 @@ export interface ReadView {
   /** Checksum of the log; undefined if the session lost it. */
   readonly sum: number | undefined;
   /** Values of the requested fields of `ids`. */
-  readonly found: ViewReply["found"];
-  readonly known?: KeptView;
+  readonly lookups: ViewReply["lookups"];
+  readonly keptView?: KeptView;
 }
 
 /** An append of this process. */
@@ -39,7 +39,7 @@ export interface OwnAppend {
   /** Epoch for a session that the append began. */
   readonly epoch: string;
   /** The view that was kept when it was sent. */
-  readonly known: KeptView | undefined;
+  readonly keptView: KeptView | undefined;
 }
 
 /** Bytes counted for a record besides its text. */
@@ -91,8 +91,8 @@ export class KeptViews {
    * checksum of the next reply tells. It gets the lists of the one before, unless a reader or a longer view has these.
    */
   extend(sessionId: string, epoch: string, append: OwnAppend): KeptView | undefined {
-    const { plan, at, texts, sum, epoch: begun, known } = append;
-    const before = known ?? (epoch === begun && at === 0 ? begunView(epoch) : undefined);
+    const { plan, at, texts, sum, epoch: begun, keptView } = append;
+    const before = keptView ?? (epoch === begun && at === 0 ? begunView(epoch) : undefined);
     if (before === undefined || texts.length === 0 || before.view.epoch !== epoch || before.view.next !== at) {
       return undefined;
     }
@@ -112,7 +112,7 @@ export class KeptViews {
       kept,
       bytes: before.bytes + bytesOf(texts),
     };
-    if (this.#views.get(sessionId) === known) {
+    if (this.#views.get(sessionId) === keptView) {
       this.#set(sessionId, extended);
     }
     return extended;
@@ -120,22 +120,22 @@ export class KeptViews {
 
   /** Keeps a view that this process reduced: the log's end, and so the checksum, are as they were. */
   reduce(sessionId: string, rev: string, { epoch, rev: read, start, head, headCount, discard }: CommitRequest): void {
-    const known = this.get(sessionId);
-    if (known?.view.rev === read && known.view.epoch === epoch && start >= known.view.start) {
-      const base = discard === true ? start : known.view.base;
-      const records = known.view.records.slice(start - known.view.start);
+    const keptView = this.get(sessionId);
+    if (keptView?.view.rev === read && keptView.view.epoch === epoch && start >= keptView.view.start) {
+      const base = discard === true ? start : keptView.view.base;
+      const records = keptView.view.records.slice(start - keptView.view.start);
       this.keep(sessionId, {
-        view: { ...known.view, rev, base, start, head, headCount, records },
-        sum: known.sum,
-        known,
+        view: { ...keptView.view, rev, base, start, head, headCount, records },
+        sum: keptView.sum,
+        keptView,
       });
     }
   }
 
   /** Keeps a view that was read. Forgets the session if it cannot be kept. */
-  keep(sessionId: string, { view, sum, known }: Pick<ReadView, "view" | "sum" | "known">): void {
-    if (view.records === known?.view.records && view.rev === known.view.rev) {
-      known.kept.isLent = true;
+  keep(sessionId: string, { view, sum, keptView }: Pick<ReadView, "view" | "sum" | "keptView">): void {
+    if (view.records === keptView?.view.records && view.rev === keptView.view.rev) {
+      keptView.kept.isLent = true;
       return;
     }
     const { epoch, start, next, records, damaged } = view;
@@ -145,9 +145,9 @@ export class KeptViews {
       this.delete(sessionId);
       return;
     }
-    const list = known?.kept.list.slice(start - known.view.start) ?? [];
+    const list = keptView?.kept.list.slice(start - keptView.view.start) ?? [];
     while (list.length < records.length) {
-      list.push({ made: undefined, isReadOften: known !== undefined });
+      list.push({ made: undefined, isReadOften: keptView !== undefined });
     }
     const kept = { list, isRefused: false, isLent: true };
     this.#set(sessionId, { view: { ...view, tokens: undefined, counter: "" }, sum, kept, bytes });
@@ -166,58 +166,58 @@ export class KeptViews {
 /** Reply of a script for a view, and for fields of `ids`. */
 export interface Shown {
   readonly shown: unknown;
-  readonly found?: unknown;
+  readonly lookups?: unknown;
 }
 
 /** How a script is asked for what is behind a kept view, see kept-view.lua. */
-export function keptTexts(known: KeptView | undefined): (string | number)[] {
-  if (known === undefined) {
+export function keptTexts(keptView: KeptView | undefined): (string | number)[] {
+  if (keptView === undefined) {
     return ["", "", "", ""];
   }
-  const { epoch, rev, base, next, start } = known.view;
-  return [rev, known.sum, next - base, `${epoch} ${base} ${next} ${start}`];
+  const { epoch, rev, base, next, start } = keptView.view;
+  return [rev, keptView.sum, next - base, `${epoch} ${base} ${next} ${start}`];
 }
 
 /** The view in a reply of kept-view.lua; undefined if it should continue the kept one and does not: then read all. */
-export function viewBehind(known: KeptView | undefined, { shown, found }: Shown): ReadView | undefined {
+export function viewBehind(keptView: KeptView | undefined, { shown, lookups }: Shown): ReadView | undefined {
   const values = (Array.isArray(shown) ? shown : []) as (string | null)[];
-  if (known !== undefined && !Array.isArray(values[0])) {
-    return unchanged(known, values, found as ViewReply["found"]);
+  if (keptView !== undefined && !Array.isArray(values[0])) {
+    return unchanged(keptView, values, lookups as ViewReply["lookups"]);
   }
-  const reply = viewReply(shown, found);
-  const continued = known && continuedReply(known, reply);
-  const view = viewFrom(continued ?? reply) ?? (known === undefined ? viewFrom({ ...reply, index: 0 }) : undefined);
-  return view && { ...readOf(reply, view), ...(continued && { known: known! }) };
+  const reply = viewReply(shown, lookups);
+  const continued = keptView && continuedReply(keptView, reply);
+  const view = viewFrom(continued ?? reply) ?? (keptView === undefined ? viewFrom({ ...reply, index: 0 }) : undefined);
+  return view && { ...readOf(reply, view), ...(continued && { keptView: keptView! }) };
 }
 
 /** A view and what its reply says besides. */
-export function readOf({ fields, found }: ViewReply, view: SessionView): ReadView {
-  return { view, access: accessIn(fields), sum: sumFrom(fields[sumAt]), found };
+export function readOf({ fields, lookups }: ViewReply, view: SessionView): ReadView {
+  return { view, access: accessIn(fields), sum: sumFrom(fields[sumAt]), lookups };
 }
 
 function unchanged(
-  known: KeptView,
+  keptView: KeptView,
   [owner, tokenText, counter, key, dek]: readonly (string | null)[],
-  found: ViewReply["found"] = [],
+  lookups: ViewReply["lookups"] = [],
 ): ReadView | undefined {
   const tokens = amountFrom(tokenText);
-  const view = tokens === undefined && !counter ? known.view : { ...known.view, tokens, counter: counter ?? "" };
-  return Number.isNaN(tokens) ? undefined : { view, access: { owner, key, dek }, sum: known.sum, found, known };
+  const view = tokens === undefined && !counter ? keptView.view : { ...keptView.view, tokens, counter: counter ?? "" };
+  return Number.isNaN(tokens) ? undefined : { view, access: { owner, key, dek }, sum: keptView.sum, lookups, keptView };
 }
 
 /**
  * The reply as it would have been, had all records been asked for: the kept ones and those that came. Undefined if the
  * log is not the one that was read.
  */
-function continuedReply(known: KeptView, reply: ViewReply): ViewReply | undefined {
+function continuedReply(keptView: KeptView, reply: ViewReply): ViewReply | undefined {
   const { fields, records, index } = reply;
-  const { epoch, base, start, next, records: texts } = known.view;
+  const { epoch, base, start, next, records: texts } = keptView.view;
   const isSame = fields[epochAt] === epoch && Number(fields[baseAt]) === base && index === next - 1 - base;
   if (!isSame || records[0] !== texts[texts.length - 1] || records.length !== Number(fields[nextAt]) - next + 1) {
     return undefined;
   }
   const fresh = records.slice(1);
-  return sumFrom(fields[sumAt]) === logSum(fresh, known.sum)
+  return sumFrom(fields[sumAt]) === logSum(fresh, keptView.sum)
     ? { ...reply, records: fresh.length === 0 ? texts : texts.concat(fresh), index: start - base }
     : undefined;
 }

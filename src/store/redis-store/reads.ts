@@ -33,8 +33,8 @@ export async function readTail(
   if (wanted.length > 0) {
     commands.push({ verb: "hmget", args: [ids, ...wanted] });
   }
-  const [fields, records, known, found] = await runner.transaction(name, commands);
-  const reply = viewReply([fields, records, known, index], found);
+  const [fields, records, idCount, lookups] = await runner.transaction(name, commands);
+  const reply = viewReply([fields, records, idCount, index], lookups);
   return hasLostState(reply) ? undefined : reply;
 }
 
@@ -51,13 +51,13 @@ export interface ViewReply {
   readonly ids: number;
   readonly index: number;
   /** Values of the requested fields of `ids`. */
-  readonly found: readonly (string | null)[];
+  readonly lookups: readonly (string | null)[];
 }
 
 /** Converts a reply of `view` in view.lua. */
-export function viewReply(reply: unknown, found: unknown = []): ViewReply {
+export function viewReply(reply: unknown, lookups: unknown = []): ViewReply {
   const [fields, records, ids, index] = reply as [(string | null)[], string[], unknown, unknown];
-  return { fields, records, ids: Number(ids), index: Number(index), found: found as (string | null)[] };
+  return { fields, records, ids: Number(ids), index: Number(index), lookups: lookups as (string | null)[] };
 }
 
 /** Owner and data key of a session, by which its callers are checked. */

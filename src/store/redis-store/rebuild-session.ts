@@ -54,14 +54,14 @@ type Index = Map<string, string>;
 export async function rebuildSession(rebuild: Rebuild): Promise<string> {
   const { name } = rebuild;
   for (let count = 0; count < maxTries.write; count += 1) {
-    const { index, known, owner, ...read } = await readWholeLog(rebuild);
-    const isLong = read.length + known > mostAtOnce;
-    const [word, found] = await (isLong ? writeStaged(rebuild, read, { index, owner }) : write(rebuild, read, index));
+    const { index, idCount, owner, ...read } = await readWholeLog(rebuild);
+    const isLong = read.length + idCount > mostAtOnce;
+    const [word, reply] = await (isLong ? writeStaged(rebuild, read, { index, owner }) : write(rebuild, read, index));
     if (word === "OWNED") {
       throw ownerLost(name.sessionId);
     }
     if (word === "REBUILT") {
-      return found!;
+      return reply!;
     }
   }
   throw keptChanging("rebuild", name.sessionId);
@@ -108,11 +108,11 @@ async function discardedIn({ runner, name, keys }: Rebuild, base: number): Promi
   const index: Index = new Map();
   for (let cursor = base > 0 ? "0" : undefined; cursor !== undefined;) {
     const command = { verb: "hscan", args: [keys.ids, cursor, "COUNT", pageLength] };
-    const [next, found] = (await runner.read(name, command)) as [string, string[]];
-    for (let at = 0; at < found.length; at += 2) {
-      const position = /^-?\d+$/.exec(found[at + 1]!.slice(digestLength))?.[0];
+    const [next, pairs] = (await runner.read(name, command)) as [string, string[]];
+    for (let at = 0; at < pairs.length; at += 2) {
+      const position = /^-?\d+$/.exec(pairs[at + 1]!.slice(digestLength))?.[0];
       if (position !== undefined && Number(position) < base) {
-        index.set(found[at]!, found[at + 1]!);
+        index.set(pairs[at]!, pairs[at + 1]!);
       }
     }
     cursor = next === "0" ? undefined : next;
@@ -131,7 +131,7 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
     const call = { script: readAllScript, keys: [keys.log, keys.ids, keys.state], args, writes: false };
     const [, records, fields, first, count, owner] = (await runOnSession(runner, name, call)) as AllReply;
     // An application may have its client return numbers as strings.
-    const [base, known] = [Number(first), Number(count)];
+    const [base, idCount] = [Number(first), Number(count)];
     sum = logSum(records, sum);
     for (const record of records) {
       const position = base + identified.length;
@@ -144,7 +144,7 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
     }
     if (records.length < pageLength) {
       marksIn(identified).forEach((mark, turn) => index.set(turn, sizesOf(mark) + String(base + mark.first)));
-      return { length: identified.length, fields, rounds, sum, index, known, owner };
+      return { length: identified.length, fields, rounds, sum, index, idCount, owner };
     }
   }
 }

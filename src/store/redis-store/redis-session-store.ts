@@ -119,17 +119,17 @@ export class RedisSessionStore implements SessionStore {
 
   readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
     return promised(() => {
-      const known = this.#views.get(session.id, true);
+      const keptView = this.#views.get(session.id, true);
       if (options.take !== undefined) {
-        return this.#readTaking(session, options, { take: options.take, known });
+        return this.#readTaking(session, options, { take: options.take, keptView });
       }
-      return known === undefined ? this.#readAll(session, options) : this.#readBehind(session, options, known);
+      return keptView === undefined ? this.#readAll(session, options) : this.#readBehind(session, options, keptView);
     });
   }
 
   async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
     const newRev = randomToken();
-    const args = commitArguments(session, request, { newRev, known: this.#views.get(session.id)?.view });
+    const args = commitArguments(session, request, { newRev, view: this.#views.get(session.id)?.view });
     const { commitReductionScript: script } = await laterScripts();
     const word = await this.#write("commitReduction", session, { script, args });
     if (word === "RANGE") {
@@ -162,10 +162,10 @@ export class RedisSessionStore implements SessionStore {
 
   #append(operation: string, session: SessionRef, { request, plan }: PlannedRequest): Promise<AppendResult | "stale"> {
     const { id: sessionId } = session;
-    const known = this.#views.get(sessionId);
+    const keptView = this.#views.get(sessionId);
     const at = this.#seen.get(sessionId)?.next ?? 0;
     const texts = plan.records.map(({ record }) => record);
-    const parts = { plan, texts, sum: logSum(texts), at, known, epoch: randomToken() };
+    const parts = { plan, texts, sum: logSum(texts), at, keptView, epoch: randomToken() };
     const args = appendArguments(session, request, parts);
     return this.#follow<AppendResult | "stale">(session, request.ttlMs, (accept) =>
       byFirstScripts(({ appendScript: script }) =>
@@ -212,23 +212,23 @@ export class RedisSessionStore implements SessionStore {
   async #readTaking(
     session: SessionRef,
     options: ReadViewOptions,
-    { take, known }: Pick<HeldReadOptions, "take" | "known">,
+    { take, keptView }: Pick<HeldReadOptions, "take" | "keptView">,
   ): Promise<SessionView> {
-    const request = { take, turn: options.turn, known, wanted: wantedOf(options) };
+    const request = { take, turn: options.turn, keptView, wanted: wantedOf(options) };
     const taken = await acquireAndRead(this.#calls, session, request);
     const { place } = taken;
     if (place?.isHeld === false) {
       return { ...emptyView(), place };
     }
-    const read = viewBehind(known, taken);
+    const read = viewBehind(keptView, taken);
     const view = await (read === undefined ? this.#readAll(session, options) : this.#noteRead(session, options, read));
     return place === undefined ? view : { place, ...view };
   }
 
   /** Reads what is new behind the view that is kept, all of it where that does not continue it. */
-  #readBehind(session: SessionRef, options: ReadViewOptions, known: KeptView): Promise<SessionView> {
-    return this.#readShown(session, { options, known }, (reply) => {
-      const read = viewBehind(known, shownOf(reply));
+  #readBehind(session: SessionRef, options: ReadViewOptions, keptView: KeptView): Promise<SessionView> {
+    return this.#readShown(session, { options, keptView }, (reply) => {
+      const read = viewBehind(keptView, shownOf(reply));
       return read === undefined ? this.#readAll(session, options) : this.#noteRead(session, options, read);
     });
   }
@@ -242,7 +242,7 @@ export class RedisSessionStore implements SessionStore {
     const reply = from && (await readTail(from, wantedOf(options)));
     const view = reply && viewFrom(reply);
     return view === undefined
-      ? this.#readShown(session, { options, known: undefined }, (shown) =>
+      ? this.#readShown(session, { options, keptView: undefined }, (shown) =>
           this.#noteRead(session, options, viewBehind(undefined, shownOf(shown))!),
         )
       : this.#noteRead(session, options, readOf(reply!, view));
@@ -250,10 +250,10 @@ export class RedisSessionStore implements SessionStore {
 
   #readShown(
     session: SessionRef,
-    { options, known }: { readonly options: ReadViewOptions; readonly known: KeptView | undefined },
+    { options, keptView }: { readonly options: ReadViewOptions; readonly keptView: KeptView | undefined },
     accept: Accept<SessionView>,
   ): Promise<SessionView> {
-    const args = [askText(session), ...keptTexts(known), ...wantedOf(options)];
+    const args = [askText(session), ...keptTexts(keptView), ...wantedOf(options)];
     return byFirstScripts(({ readViewScript: script }) =>
       this.#script("readView", session, { script, args, writes: false }, accept),
     );
@@ -261,14 +261,14 @@ export class RedisSessionStore implements SessionStore {
 
   /** Notes and keeps a view that was read, and returns it with what was looked up. */
   #noteRead(session: SessionRef, options: ReadViewOptions, read: ReadView): SessionView {
-    const { view, known } = read;
+    const { view, keptView } = read;
     this.#noteOwner(session.id, checkOwner(session, read.access));
-    if (view.records !== known?.view.records) {
+    if (view.records !== keptView?.view.records) {
       this.#seen.note(session.id, view.next, view);
     }
     this.#views.keep(session.id, read);
-    const asked = options.ids !== undefined || options.turn !== undefined;
-    return asked ? { ...view, ...lookedUp(view, read.found, options) } : view;
+    const looksUp = options.ids !== undefined || options.turn !== undefined;
+    return looksUp ? { ...view, ...lookedUp(view, read.lookups, options) } : view;
   }
 
   #forget(sessionId: string): void {
@@ -321,9 +321,9 @@ export class RedisSessionStore implements SessionStore {
   }
 
   #keysOf(sessionId: string): SessionKeys {
-    const known = this.#keys.get(sessionId);
-    if (known !== undefined) {
-      return known;
+    const cached = this.#keys.get(sessionId);
+    if (cached !== undefined) {
+      return cached;
     }
     const keys = sessionKeys(this.#options.keyPrefix, sessionId);
     this.#keys.set(sessionId, keys);
@@ -358,8 +358,8 @@ function wantedOf({ ids = [], turn }: ReadViewOptions): string[] {
 
 /** The view in a reply of the read script. */
 function shownOf(reply: unknown): Shown {
-  const [, shown, found] = Array.isArray(reply) ? (reply as unknown[]) : [];
-  return { shown, found };
+  const [, shown, lookups] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  return { shown, lookups };
 }
 
 /** The last known positions of a session. Only a hint: other processes may have moved them. */

@@ -83,8 +83,8 @@ export class RedisSessionData implements SessionData {
   async acquireHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
     const { id: sessionId, owner } = session;
     const { ticket, holdMs, graceMs, ttlMs } = request;
-    const asked = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
-    const reply = await this.#runOnState("acquireHold", session, { script: acquireHoldScript, args: [asked] });
+    const scriptRequest = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
+    const reply = await this.#runOnState("acquireHold", session, { script: acquireHoldScript, args: [scriptRequest] });
     const [word, first, epoch, left] = reply as [unknown, unknown, unknown, unknown];
     if (word === "WAITS") {
       return { isHeld: false, ahead: Number(first) };

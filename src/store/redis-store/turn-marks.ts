@@ -27,14 +27,14 @@ export function markFrom(value: string | null | undefined): TurnMark | undefined
 /** The looked-up ids and the turn of a read, in that order. */
 export function lookedUp(
   { base, next }: SessionView,
-  found: readonly (string | null)[],
+  lookups: readonly (string | null)[],
   { ids = [], turn }: ReadViewOptions,
 ): Pick<SessionView, "positions" | "turn"> {
   const positions = ids.map((_, index) => {
-    const position = Number(found[index]?.slice(digestLength) ?? NaN);
+    const position = Number(lookups[index]?.slice(digestLength) ?? NaN);
     return position >= base && position < next ? position : undefined;
   });
-  const mark = turn === undefined ? undefined : markFrom(found[ids.length]);
+  const mark = turn === undefined ? undefined : markFrom(lookups[ids.length]);
   return { positions, ...(mark && { turn: mark }) };
 }
 

@@ -40,7 +40,7 @@ export function stateFields(
 ): string[] {
   const { createdAt, updatedAt, owner, label, usage, reductions, reduced } = state;
   const side = Object.entries(state.side).map(([name, text]) => [sidePrefix + name, text]);
-  const known: Record<string, string | number | undefined> = {
+  const fields: Record<string, string | number | undefined> = {
     ...viewFields(state, ends),
     ...{ created: createdAt, updated: updatedAt, owner, ...key },
     ...{ title: label.title, metadata: label.metadata },
@@ -49,8 +49,8 @@ export function stateFields(
     reductions: reductions.map((one) => JSON.stringify(one)).join("\n") || undefined,
     reduced: reduced || undefined,
   };
-  const given = Object.entries(known).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]));
-  return [...given, ...side.flat()];
+  const pairs = Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]));
+  return [...pairs, ...side.flat()];
 }
 
 function viewFields(

@@ -70,16 +70,16 @@ const tlsOptions = [
  *   used.
  */
 export function connectionOptions(owner: string, config: Fields): ConnectionOptions {
-  const given = withoutUndefined(config);
-  if ("sentinels" in given) {
+  const fields = withoutUndefined(config);
+  if ("sentinels" in fields) {
     // `name` is an option of both clients; beside Sentinels it is the one of ioredis.
-    checkSentinels(given);
-    return { url: undefined, options: given };
+    checkSentinels(fields);
+    return { url: undefined, options: fields };
   }
-  if (!nodeRedisOnly.some((name) => name in given)) {
-    return { url: undefined, options: given };
+  if (!nodeRedisOnly.some((name) => name in fields)) {
+    return { url: undefined, options: fields };
   }
-  const { url, socket, disableOfflineQueue, ...rest } = given;
+  const { url, socket, disableOfflineQueue, ...rest } = fields;
   const parsed = url === undefined ? undefined : urlOptions({ url, option: "config.url", owner });
   const options = {
     ...translated(rest, { names: sameMeaning, path: "config" }),

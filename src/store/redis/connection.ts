@@ -53,9 +53,9 @@ export function openConnection(owner: string, source: ConnectionSource, commandT
   if (config !== undefined) {
     return ownConnection(withTimeouts(connectionOptions(owner, checkedConfig(owner, config)), commandTimeout));
   }
-  const given = checkedClient(owner, client);
-  const another = async () => duplicateOf(owner, given);
-  return { client: async () => given, close: async () => undefined, renew: () => undefined, another };
+  const checked = checkedClient(owner, client);
+  const another = async () => duplicateOf(owner, checked);
+  return { client: async () => checked, close: async () => undefined, renew: () => undefined, another };
 }
 
 /** Commands that block have no timeouts: who sends them watches them. Nothing is sent again by itself. */

@@ -177,10 +177,10 @@ export function toStoreError(error: unknown, name: CallName, { writes = true, se
   const original = rootOf(error);
   const cause = causeOf(original, name);
   const { code, retryable, sentence, ofWrite, advice } = cause;
-  const known = server ?? addressIn(original);
+  const address = server ?? addressIn(original);
   const reason = cause === unreachable || cause === badCertificate ? codeOf(original) : undefined;
   const message = [
-    `${subjectOf(name)}${sentence.replace("%s", known === undefined ? "Redis" : `Redis at ${known}`)}`,
+    `${subjectOf(name)}${sentence.replace("%s", address === undefined ? "Redis" : `Redis at ${address}`)}`,
     reason === undefined ? "" : ` (${reason})`,
     writes && ofWrite !== undefined ? `; ${ofWrite}` : "",
     advice === undefined ? "." : `. ${advice}.`,
@@ -221,11 +221,11 @@ export function timeoutError(
 /** Makes the error for a write that too few replicas acknowledged. */
 export function replicaError(
   name: CallName,
-  { asked, given }: { readonly asked: number; readonly given: number },
+  { replicas, acknowledgements }: { readonly replicas: number; readonly acknowledgements: number },
 ): StoreError {
   const { operation, sessionId } = name;
   const message =
-    `${subjectOf(name)}written, but only ${given} of the ${asked} replicas asked for ` +
+    `${subjectOf(name)}written, but only ${acknowledgements} of the ${replicas} replicas asked for ` +
     "acknowledged it; the same call again is safe.";
   return new StoreError(capitalized(message), { code: "unavailable", operation, sessionId, retryable: true });
 }

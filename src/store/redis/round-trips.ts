@@ -257,11 +257,11 @@ export class RoundTrips {
       this.#watch = watch;
       this.#silence.timeouts = 0;
     }
-    const known = watch.failure(this.#patienceMs);
-    const isDown = known !== undefined || watch.brokenFor !== undefined;
+    const failure = watch.failure(this.#patienceMs);
+    const isDown = failure !== undefined || watch.brokenFor !== undefined;
     const isTrying = isDown && watch.triesToOpen();
-    if (known !== undefined && !isTrying) {
-      throw known;
+    if (failure !== undefined && !isTrying) {
+      throw failure;
     }
     watch.listeners.add(this.#listener);
     this.#wakeFor(trip);

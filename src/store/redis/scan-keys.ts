@@ -74,9 +74,9 @@ export async function* scanNames({ runner, keyPrefix }: KeyScan, part?: DataPart
     let cursor = "0";
     do {
       const args = [cursor, "MATCH", pattern, "COUNT", pageLength];
-      const [next, found] = (await runner.send(name, () => node.call("scan", args))) as [unknown, string[]];
+      const [next, names] = (await runner.send(name, () => node.call("scan", args))) as [unknown, string[]];
       cursor = String(next);
-      const keys = found.flatMap((key) => {
+      const keys = names.flatMap((key) => {
         const named = namedKey(key.slice(start.length));
         return named === undefined ? [] : { key: key.slice(own), ...named };
       });
@@ -96,10 +96,10 @@ export async function* scanKeys(scan: KeyScan): AsyncGenerator<FoundPage> {
 export async function* scanSessions(scan: KeyScan, owner: string | undefined): AsyncGenerator<string> {
   const seen = new Set<string>();
   for await (const { sessions } of scanKeys(scan)) {
-    for (const found of sessions) {
-      if ((owner === undefined || isOwnedBy(found, owner)) && !seen.has(found.sessionId)) {
-        seen.add(found.sessionId);
-        yield found.sessionId;
+    for (const session of sessions) {
+      if ((owner === undefined || isOwnedBy(session, owner)) && !seen.has(session.sessionId)) {
+        seen.add(session.sessionId);
+        yield session.sessionId;
       }
     }
   }
@@ -113,7 +113,7 @@ export function escapeGlob(text: string): string {
 async function pageOf(runner: ScriptRunner, { node, keys }: KeyPage): Promise<FoundPage> {
   const hashes = keys.filter(({ part }) => part === "state" || part === "staged:progress");
   const parts = keys.filter(({ part }) => part === "log" || part === "ids").map(stemOf);
-  const found = await runner.send(name, () =>
+  const replies = await runner.send(name, () =>
     // In one tick, so that they are sent together; a key that was moved meanwhile has no owner here.
     Promise.all(
       hashes.map(({ key, tag }) => {
@@ -126,7 +126,7 @@ async function pageOf(runner: ScriptRunner, { node, keys }: KeyPage): Promise<Fo
   const unclear: SessionStem[] = [];
   hashes.forEach((hash, index) => {
     const { id: sessionId, tag } = hash;
-    const [name, exists, next] = found[index]!;
+    const [name, exists, next] = replies[index]!;
     const owner = name === null || name === "" ? undefined : name;
     if (tag === undefined && owner === undefined && next === null) {
       // A hold, say, has created the state again: what else is left may say more.
@@ -151,10 +151,10 @@ async function withoutState(
 ): Promise<FoundSession[]> {
   const ask = async (command: string, args: readonly (string | number)[]): Promise<unknown> =>
     node.call(command, [...args]).catch(() => null);
-  const found = await runner.send(name, () =>
+  const counts = await runner.send(name, () =>
     Promise.all(parts.map(({ session }) => ask("exists", [`${session}state`]))),
   );
-  const lost = [...parts.filter((_, index) => found[index] === 0), ...unclear];
+  const lost = [...parts.filter((_, index) => counts[index] === 0), ...unclear];
   return runner.send(name, () =>
     Promise.all(
       lost.map(async ({ sessionId, session }): Promise<FoundSession> => {

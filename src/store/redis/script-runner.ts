@@ -138,11 +138,11 @@ export class ScriptRunner {
   }
 
   #send(client: RedisClient, { command, keys, writes }: Sending, trip: RoundTrip): Promise<unknown> {
-    const asked = writes ? this.#options.waitReplicas : undefined;
+    const replicas = writes ? this.#options.waitReplicas : undefined;
     const { exchange, at } = trip;
-    return asked === undefined
+    return replicas === undefined
       ? sendAlone(client, command)
-      : sendAndWait(client, { command, key: keys[0]!, name: exchange.name, asked, at });
+      : sendAndWait(client, { command, key: keys[0]!, name: exchange.name, replicas, at });
   }
 }
 
@@ -217,7 +217,7 @@ interface WaitingCommand {
   readonly command: Command;
   readonly key: string;
   readonly name: CallName;
-  readonly asked: number;
+  readonly replicas: number;
   /** End of the call's time, as `performance.now()`. */
   readonly at: number;
 }
@@ -227,23 +227,26 @@ interface WaitingCommand {
  *
  * @throws StoreError `unavailable` if too few replicas acknowledge it in time.
  */
-async function sendAndWait(client: RedisClient, { command, key, name, asked, at }: WaitingCommand): Promise<unknown> {
+async function sendAndWait(
+  client: RedisClient,
+  { command, key, name, replicas, at }: WaitingCommand,
+): Promise<unknown> {
   // At most half of the remaining time, so that a redirection can be followed and the reply arrives in time. Never 0:
   // WAIT would then block for ever.
-  const wait = () => ({ verb: "wait", args: [asked, Math.max(1, Math.floor(0.5 * (at - performance.now())))] });
-  let [[error, reply], [waitError, given]] = await pair(client, [command, wait()]);
+  const wait = () => ({ verb: "wait", args: [replicas, Math.max(1, Math.floor(0.5 * (at - performance.now())))] });
+  let [[error, reply], [waitError, acknowledgements]] = await pair(client, [command, wait()]);
   if (error !== null && isRedirection(error)) {
     // ioredis does not follow redirections in a pipeline that contains WAIT. EXISTS routes the second WAIT to the node
     // that holds the key.
     reply = await sendAlone(client, command);
-    [[error], [waitError, given]] = await pair(client, [{ verb: "exists", args: [key] }, wait()]);
+    [[error], [waitError, acknowledgements]] = await pair(client, [{ verb: "exists", args: [key] }, wait()]);
   }
   const failure = error ?? waitError;
   if (failure !== null) {
     throw failure;
   }
-  if (Number(given) < asked) {
-    throw replicaError(name, { asked, given: Number(given) });
+  if (Number(acknowledgements) < replicas) {
+    throw replicaError(name, { replicas, acknowledgements: Number(acknowledgements) });
   }
   return reply;
 }

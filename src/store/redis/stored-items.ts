@@ -72,7 +72,7 @@ export async function* readItems(
   const [first, upper] = boundsWithin(namespace);
   let lower = first;
   for (;;) {
-    const [count, named, mark, found, [seconds], keys] = (await runner.transaction(name, [
+    const [count, named, mark, members, [seconds], keys] = (await runner.transaction(name, [
       { verb: "hlen", args: [values] },
       { verb: "zcard", args: [names] },
       { verb: "zscore", args: [expiry, ""] },
@@ -84,21 +84,21 @@ export async function* readItems(
     if (stored !== named || stored > 0 !== (mark !== null)) {
       throw damagedItems("export");
     }
-    if (found.length === 0) {
+    if (members.length === 0) {
       return;
     }
     const [records, scores] = (await runner.transaction(name, [
-      { verb: "hmget", args: [values, ...found] },
-      { verb: "zmscore", args: [expiry, ...found] },
+      { verb: "hmget", args: [values, ...members] },
+      { verb: "zmscore", args: [expiry, ...members] },
     ])) as [(string | null)[], (string | null)[]];
-    yield found.flatMap((item, index) => {
+    yield members.flatMap((item, index) => {
       const [record, score] = [records[index], scores[index]];
       const expiresAt = score === null || score === undefined ? undefined : Number(score);
       const isLive = expiresAt === undefined || expiresAt > Number(seconds) * 1_000;
       // One that is gone was removed since its name was read.
       return typeof record === "string" && isLive ? [{ name: item, record, expiresAt, keys: keys ?? "" }] : [];
     });
-    lower = `(${found.at(-1)!}`;
+    lower = `(${members.at(-1)!}`;
   }
 }
 

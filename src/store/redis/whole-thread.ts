@@ -131,9 +131,9 @@ export async function* plainTexts(scan: KeyScan, threadId: string, seal: TextAtP
   }
   for (let cursor: string | undefined = "0"; cursor !== undefined;) {
     const command = { verb: "hscan", args: [checkpoints, cursor, "COUNT", pageLength] };
-    const [next, found] = (await scan.runner.read(name, command)) as [string, string[]];
+    const [next, reply] = (await scan.runner.read(name, command)) as [string, string[]];
     const texts: [string, string, string][] = [];
-    for (const [field, stored] of pairsIn(found)) {
+    for (const [field, stored] of pairsIn(reply)) {
       const sealed = await changedField(field, stored, change);
       texts.push(...(sealed === undefined ? [] : [[field, stored, sealed] satisfies [string, string, string]]));
     }

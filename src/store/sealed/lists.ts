@@ -9,18 +9,18 @@ import type { CallsOf } from "./store.js";
  * leaves sealed what cannot be opened, and leaves out what is plain and refused; all other methods throw.
  */
 export function sealedLists(inner: Stored<SessionLists>, callsOf: CallsOf): WithTexts<SessionLists> {
-  const opened = async (found: Stored<SessionSummary>, owner: string | undefined): Promise<SessionSummary> => {
-    const { key, ...summary } = found;
+  const opened = async (session: Stored<SessionSummary>, owner: string | undefined): Promise<SessionSummary> => {
+    const { key, ...summary } = session;
     const calls = callsOf({ id: summary.sessionId, ...(owner !== undefined && { owner }) });
     await calls.learn(key);
     return calls.opened<Omit<SessionSummary, "key">>(summary);
   };
   // One session whose key is missing must not hide the others: its texts stay sealed.
-  const openedOrSealed = (found: Stored<SessionSummary>, owner: string): Promise<SessionSummary> =>
-    opened(found, owner).catch((error: unknown) => {
+  const openedOrSealed = (session: Stored<SessionSummary>, owner: string): Promise<SessionSummary> =>
+    opened(session, owner).catch((error: unknown) => {
       if (EncryptionError.isInstance(error)) {
-        const label = error.code === "plain_text" ? {} : (found.label as unknown as SessionLabel);
-        return { ...found, label };
+        const label = error.code === "plain_text" ? {} : (session.label as unknown as SessionLabel);
+        return { ...session, label };
       }
       throw error;
     });

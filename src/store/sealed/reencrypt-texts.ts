@@ -91,9 +91,9 @@ async function sealPlain(
   let sealed = 0;
   for (let pass = 1; pass <= maxTries.write; pass += 1) {
     const { key, seal } = await texts.sealer(name.sessionId);
-    let found = 0;
+    let count = 0;
     for await (const { part, texts: page } of how.plain(scan, id, seal)) {
-      found += page.length;
+      count += page.length;
       if (ring.refusesPlain && page.length > 0) {
         throw plainText(name.sessionId);
       }
@@ -105,7 +105,7 @@ async function sealPlain(
         sealed += Number((reply as unknown[])[1]);
       }
     }
-    if (found === 0) {
+    if (count === 0) {
       return { sealed, isLeft: false };
     }
   }

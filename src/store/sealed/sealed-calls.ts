@@ -107,24 +107,24 @@ export class SealedCalls {
   /** Makes a read, or another call that seals nothing. */
   read<Result>(read: (caller: Caller) => Promise<Result>): Promise<Result> {
     return this.#untilAccepted(() => {
-      const known = this.#keys.known(this.session);
-      this.#used = known ?? this.#used;
-      return read(this.#caller(known?.isStored === true ? known.key.id : undefined));
+      const entry = this.#keys.keyOf(this.session);
+      this.#used = entry ?? this.#used;
+      return read(this.#caller(entry?.isStored === true ? entry.key.id : undefined));
     });
   }
 
   /** Makes a write, which `stores` what is sealed unless its result says otherwise. */
   write<Result>(write: Write<Result>, stores: (result: Result) => boolean, isNew = false): Promise<Result> {
     return this.#untilAccepted(async () => {
-      const known = await this.#keys.forWrite(this.session);
-      this.#used = known ?? this.#used;
+      const entry = await this.#keys.forWrite(this.session);
+      this.#used = entry ?? this.#used;
       const { label } = this.session;
-      const made = known?.isStored === true && !isNew ? undefined : known?.stored;
-      const caller = this.#caller(known?.key.id, made);
-      const labelled = label ? { ...caller, label: sealLabel(known?.key, label) } : caller;
-      const result = await write(labelled, known?.key);
-      if (known !== undefined && stores(result)) {
-        known.isStored = true;
+      const made = entry?.isStored === true && !isNew ? undefined : entry?.stored;
+      const caller = this.#caller(entry?.key.id, made);
+      const labelled = label ? { ...caller, label: sealLabel(entry?.key, label) } : caller;
+      const result = await write(labelled, entry?.key);
+      if (entry !== undefined && stores(result)) {
+        entry.isStored = true;
       }
       return result;
     });
@@ -199,11 +199,11 @@ export class SealedCalls {
   #keptOf(stored: readonly StoredText[], sealed: KeptRecords): readonly string[] {
     const keys = this.#keys;
     try {
-      const list = sealed.list.map((kept, index) => {
-        if (kept.opened?.keys !== keys) {
-          kept.opened = { made: undefined, isReadOften: kept.isReadOften, keys, text: this.record(stored[index]!) };
+      const list = sealed.list.map((record, index) => {
+        if (record.opened?.keys !== keys) {
+          record.opened = { made: undefined, isReadOften: record.isReadOften, keys, text: this.record(stored[index]!) };
         }
-        return kept.opened;
+        return record.opened;
       });
       const texts = list.map(({ text }) => text);
       keptRecords.set(texts, { list, source: sealed, isRefused: false, isLent: true });
@@ -261,7 +261,7 @@ export class SealedCalls {
 
   /** The session's key, if it has this name. */
   #key(name: string): SessionKey {
-    const used = (this.#used ??= this.#keys.known(this.session));
+    const used = (this.#used ??= this.#keys.keyOf(this.session));
     if (used?.key.id === name) {
       return used.key;
     }

@@ -34,11 +34,11 @@ export class SealedTexts {
   }
 
   /** Seals what is written under an id, with the given key or one that the current master key wraps. */
-  async sealer(id: string, given?: string): Promise<Sealer> {
-    const known = given === undefined ? await this.#forWrite(id) : await this.#key(id, given.split(" ")[0]!, given);
+  async sealer(id: string, lines?: string): Promise<Sealer> {
+    const entry = lines === undefined ? await this.#forWrite(id) : await this.#key(id, lines.split(" ")[0]!, lines);
     const seal: TextAtPlace = (text, type, name) =>
-      known === undefined ? text : sealText(known.key, text, type, name);
-    return { key: known && lineOf(known.stored), seal };
+      entry === undefined ? text : sealText(entry.key, text, type, name);
+    return { key: entry && lineOf(entry.stored), seal };
   }
 
   /**
@@ -46,12 +46,12 @@ export class SealedTexts {
    *
    * @throws EncryptionError.
    */
-  async opener(id: string, texts: Iterable<string>, given?: string): Promise<TextAtPlace> {
+  async opener(id: string, texts: Iterable<string>, lines?: string): Promise<TextAtPlace> {
     const keys = new Map<string, OpenKey>();
     for (const text of texts) {
       const name = sealedTextParts(text)?.keyName;
       if (name !== undefined && !keys.has(name)) {
-        keys.set(name, await this.#key(id, name, given));
+        keys.set(name, await this.#key(id, name, lines));
       }
     }
     return (text, type, name) => {
@@ -59,10 +59,10 @@ export class SealedTexts {
       if (parts === undefined && text !== "" && this.#keys?.ring.refusesPlain === true) {
         throw plainText(id);
       }
-      const known = parts && keys.get(parts.keyName)!;
-      const plain = known === undefined ? text : openText(known.key, parts!, type, name);
+      const entry = parts && keys.get(parts.keyName)!;
+      const plain = entry === undefined ? text : openText(entry.key, parts!, type, name);
       if (plain === undefined) {
-        throw wrongKey(id, keyParts(known!.stored).masterId);
+        throw wrongKey(id, keyParts(entry!.stored).masterId);
       }
       return plain;
     };
@@ -91,23 +91,23 @@ export class SealedTexts {
     if (keys === undefined || master === undefined) {
       return undefined;
     }
-    const known = keys.atHand(id);
-    if (known !== undefined && keyParts(known.stored).masterId === master.id) {
-      return known;
+    const entry = keys.atHand(id);
+    if (entry !== undefined && keyParts(entry.stored).masterId === master.id) {
+      return entry;
     }
     // Else each process, and each hour, would add a key.
     const isAsked = this.#kind === "item" || (this.#kind === "thread" && keys.has(id));
     const stored = isAsked ? storedKeys(await this.stored(id)) : [];
-    const found = stored.find((one) => keyParts(one).masterId === master.id);
-    return keys.note(id, found === undefined ? keys.make(id, master) : await keys.open(id, found));
+    const storedKey = stored.find((one) => keyParts(one).masterId === master.id);
+    return keys.note(id, storedKey === undefined ? keys.make(id, master) : await keys.open(id, storedKey));
   }
 
-  async #key(id: string, name: string, given: string | undefined): Promise<OpenKey> {
-    const known = this.#keys?.atHand(id, name);
-    if (known !== undefined) {
-      return known;
+  async #key(id: string, name: string, lines: string | undefined): Promise<OpenKey> {
+    const entry = this.#keys?.atHand(id, name);
+    if (entry !== undefined) {
+      return entry;
     }
-    const text = given ?? (this.#scan === undefined ? "" : await this.stored(id));
+    const text = lines ?? (this.#scan === undefined ? "" : await this.stored(id));
     const stored = storedKeys(text).find((one) => keyParts(one).name === name);
     if (stored === undefined || this.#keys === undefined) {
       throw unknownKey(id, stored === undefined ? name : keyParts(stored).masterId);

@@ -93,7 +93,7 @@ export const plants = {
     },
   ],
   /** The id that a message got is not remembered, so that a retry gives it another. */
-  "retry-id": [{ file: "src/store/codec/message-ids.ts", search: "this.#given.set(message, id);", replacement: "" }],
+  "retry-id": [{ file: "src/store/codec/message-ids.ts", search: "this.#ids.set(message, id);", replacement: "" }],
   /** Late writers may begin an erased session anew. */
   "erasure-guard": [
     {
@@ -153,8 +153,8 @@ export const plants = {
     },
     {
       file: "src/store/redis-store/kept-views.ts",
-      search: "return sumFrom(fields[sumAt]) === logSum(fresh, known.sum)",
-      replacement: "return sumFrom(fields[sumAt]) !== known.sum || logSum(fresh, known.sum) !== undefined",
+      search: "return sumFrom(fields[sumAt]) === logSum(fresh, keptView.sum)",
+      replacement: "return sumFrom(fields[sumAt]) !== keptView.sum || logSum(fresh, keptView.sum) !== undefined",
     },
   ],
   /** A clear that comes again after its reply was lost is made again. */

@@ -69,10 +69,10 @@ function itemCopy({ type, call_id: id, name, arguments: args, input }: Fields): 
   return { id, name, args: type === "custom_tool_call" ? { input } : args };
 }
 
-function agrees({ id, name, args: given }: CallCopy, call: Call): boolean {
+function agrees({ id, name, args: copyArgs }: CallCopy, call: Call): boolean {
   const isSame = (own: unknown, value: unknown) => typeof own !== "string" || value === undefined || own === value;
   // Adapters read an empty text as no arguments.
-  const args = typeof given === "string" ? valueIn(given || "{}") : given;
+  const args = typeof copyArgs === "string" ? valueIn(copyArgs || "{}") : copyArgs;
   const isRead = call.readable && isRecord(args) && args !== call.args;
   return isSame(id, call.id) && isSame(name, call.name) && (!isRead || sameAsJson(args, call.args));
 }

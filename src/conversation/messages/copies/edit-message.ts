@@ -49,12 +49,12 @@ export interface MessageEdit {
  * const renamed = editMessage(answer, { calls: ({ id }) => (id === "c1" ? { id: "call-0001" } : undefined) });
  */
 export function editMessage<M extends BaseMessage>(message: M, edit: MessageEdit): M {
-  const given = messageContent(message);
-  const content = editContent(given, edit);
+  const original = messageContent(message);
+  const content = editContent(original, edit);
   if (speakerOf(message) !== "assistant") {
-    return content === given ? message : copyWith(message, { content });
+    return content === original ? message : copyWith(message, { content });
   }
-  const changes: PlainChanges = { ...(content !== given && { content }), ...changedCalls(message, edit) };
+  const changes: PlainChanges = { ...(content !== original && { content }), ...changedCalls(message, edit) };
   return Object.keys(changes).length === 0 && !changesThoughts(message, edit) ? message : plainAnswer(message, changes);
 }
 
@@ -68,9 +68,9 @@ function editContent(content: unknown, { text: change }: MessageEdit): unknown {
   if (change === undefined || (typeof content !== "string" && !Array.isArray(content))) {
     return content;
   }
-  const given = typeof content === "string" ? [content] : (content as readonly unknown[]);
-  const edited = changeTexts(given, change);
-  return edited === given ? content : typeof content === "string" ? (edited[0] ?? "") : contentOf(edited as Block[]);
+  const parts = typeof content === "string" ? [content] : (content as readonly unknown[]);
+  const edited = changeTexts(parts, change);
+  return edited === parts ? content : typeof content === "string" ? (edited[0] ?? "") : contentOf(edited as Block[]);
 }
 
 /** The lists of calls, if a call changes. A call is in the list of its arguments: those that can be read, or not. */
@@ -81,8 +81,8 @@ function changedCalls(message: BaseMessage, { calls: change }: MessageEdit): Pla
   if (changes.every((made) => made === undefined)) {
     return {};
   }
-  const given = [...recordsIn(valid), ...recordsIn(invalid)] as unknown as readonly Fields[];
-  const made = given.flatMap((call, place) => {
+  const allCalls = [...recordsIn(valid), ...recordsIn(invalid)] as unknown as readonly Fields[];
+  const made = allCalls.flatMap((call, place) => {
     const { [place]: own } = changes;
     return own === "remove" ? [] : [{ ...bareCall(call), ...own }];
   });

@@ -11,17 +11,17 @@ import { plainAnswer } from "./plain-answer.js";
  */
 export function mergeMessages(messages: readonly BaseMessage[]): BaseMessage {
   const isModel = speakerOf(messages[0]!) === "assistant";
-  const given = isModel ? messages.map((message) => plainAnswer(message)) : messages;
-  const base = given.at(isModel ? -1 : 0)!;
-  const sameName = given.every(({ name }) => name === base.name);
+  const parts = isModel ? messages.map((message) => plainAnswer(message)) : messages;
+  const base = parts.at(isModel ? -1 : 0)!;
+  const sameName = parts.every(({ name }) => name === base.name);
   return copyWith(base, {
-    content: mergeContent(given),
+    content: mergeContent(parts),
     additional_kwargs: without(fieldsOf(base.additional_kwargs), summaryKey),
-    ...(given.some(isStandardContent)
+    ...(parts.some(isStandardContent)
       ? { response_metadata: { ...base.response_metadata, output_version: "v1" } }
       : {}),
     ...(sameName ? {} : { name: undefined }),
-    ...(isModel ? mergeCalls(given as AIMessage[]) : {}),
+    ...(isModel ? mergeCalls(parts as AIMessage[]) : {}),
   });
 }
 

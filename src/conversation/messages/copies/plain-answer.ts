@@ -48,8 +48,8 @@ export function plainAnswer<M extends BaseMessage>(
 ): M {
   const { tool_calls: calls, invalid_tool_calls: invalid } = message as unknown as AIMessage;
   const { tool_call_chunks: chunks } = message as { readonly tool_call_chunks?: readonly unknown[] };
-  const given = changes.content ?? message.content;
-  const content = plainContent(given, form);
+  const source = changes.content ?? message.content;
+  const content = plainContent(source, form);
   const all: Fields = {
     tool_calls: changes.tool_calls ?? bareCalls(calls),
     invalid_tool_calls: changes.invalid_tool_calls ?? invalid,
@@ -66,13 +66,13 @@ export function plainAnswer<M extends BaseMessage>(
 /** The metadata without raw fields. A compaction of OpenAI's stays: it stands for messages that nothing else tells. */
 function plainMetadata(metadata: Fields): Fields {
   const { output } = metadata;
-  const kept = compactedItems(output);
+  const items = compactedItems(output);
   const plain = without(metadata, ...rawMetadata);
   const isSame =
     Array.isArray(output) &&
-    kept.length === output.length &&
+    items.length === output.length &&
     Object.keys(plain).length + 1 === Object.keys(metadata).length;
-  return kept.length === 0 ? plain : isSame ? metadata : { ...plain, output: kept };
+  return items.length === 0 ? plain : isSame ? metadata : { ...plain, output: items };
 }
 
 /** The words of an answer whose content has none: those with which it refuses, or what its recording says. */

@@ -89,21 +89,21 @@ const furtherFields = [
 
 function withCleanRest<M extends BaseMessage>(message: M, clean: Redaction): M {
   const own = message as unknown as Fields;
-  const given = cleanArgumentsOfClass(message.lc_kwargs as Fields, own, clean);
+  const kwargs = cleanArgumentsOfClass(message.lc_kwargs as Fields, own, clean);
   const changed = furtherFields.flatMap((key) => {
     const cleaned = key === "artifact" ? cleanData(own[key], clean) : cleanField(own[key], clean);
     return cleaned === own[key] ? [] : [[key, cleaned] as const];
   });
-  if (changed.length === 0 && given === message.lc_kwargs) {
+  if (changed.length === 0 && kwargs === message.lc_kwargs) {
     return message;
   }
   const copy = copyWith(message, Object.fromEntries(changed));
-  copy.lc_kwargs = withFields(copy.lc_kwargs as Fields, given === message.lc_kwargs ? {} : given);
+  copy.lc_kwargs = withFields(copy.lc_kwargs as Fields, kwargs === message.lc_kwargs ? {} : kwargs);
   return copy;
 }
 
 /** Arguments of the constructor that are no fields are stored too; those that are fields may be older than these. */
-function cleanArgumentsOfClass(given: Fields, own: Fields, clean: Redaction): Fields {
-  const extras = Object.entries(given).filter(([key, value]) => !Object.hasOwn(own, key) && !isKept(key, value));
-  return withFields(given, Object.fromEntries(extras.map(([key, value]) => [key, cleanField(value, clean)])));
+function cleanArgumentsOfClass(kwargs: Fields, own: Fields, clean: Redaction): Fields {
+  const extras = Object.entries(kwargs).filter(([key, value]) => !Object.hasOwn(own, key) && !isKept(key, value));
+  return withFields(kwargs, Object.fromEntries(extras.map(([key, value]) => [key, cleanField(value, clean)])));
 }

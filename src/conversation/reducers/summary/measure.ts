@@ -44,9 +44,9 @@ export function countMeasure(target: CountTarget): SummaryMeasure {
     viewLimit: { messages: target.target + target.threshold },
     tokenCounter: undefined,
     cut: async (messages, sections) => {
-      const kept = cutByCount(messages, sections, target);
+      const indexes = cutByCount(messages, sections, target);
       // The summary is a message too, so it must replace more than one.
-      return typeof kept === "string" || kept.length + 1 < messages.length ? kept : "nothing_removable";
+      return typeof indexes === "string" || indexes.length + 1 < messages.length ? indexes : "nothing_removable";
     },
     fit: async (messages) => [...messages],
     overBudgetBy: async () => 0,

@@ -79,8 +79,8 @@ function spoken(speaker: string, message: BaseMessage): string {
 
 function callEntries(message: BaseMessage, options: TranscriptOptions): string[] {
   return callsOf(message).map(({ name, args }) => {
-    const given = typeof args === "string" ? args : (jsonText(args ?? {}) ?? "…");
-    const shown = options.includeFunctionContentInSummary ? `(${bounded(given, options)})` : "";
+    const text = typeof args === "string" ? args : (jsonText(args ?? {}) ?? "…");
+    const shown = options.includeFunctionContentInSummary ? `(${bounded(text, options)})` : "";
     return `assistant called ${name === "" ? "a tool" : name}${shown}`;
   });
 }

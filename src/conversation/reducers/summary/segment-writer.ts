@@ -94,9 +94,9 @@ export class SegmentWriter {
 
   async #summaryOf(task: SummaryTask, config: RunnableConfig | undefined): Promise<BaseMessage> {
     const key = this.#keyOf(task);
-    const known = this.#cache.get(key);
-    if (known !== undefined) {
-      return known;
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) {
+      return cached;
     }
     const text = await this.#summarizer.summarize(task, config);
     const summary = summaryMessage(text, { id: randomUUID(), role: this.#settings.summaryRole, source: task });

@@ -68,15 +68,15 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
     const sections = sectionsOf(messages, { systemMessages, cutAt });
     const earlier = sections.summaries.map((index) => messages[index]!);
     const staying: Sections = useSingleSummary ? { ...sections, summaries: [] } : sections;
-    const kept = await measure.cut(messages, staying, useSingleSummary ? earlier : []);
-    const covered = typeof kept === "string" ? [] : coveredBy(messages, sections, kept);
-    if (kept === "within_limit") {
-      return unchanged(messages, { reason: kept, ...(await this.#size(messages)) });
+    const indexes = await measure.cut(messages, staying, useSingleSummary ? earlier : []);
+    const covered = typeof indexes === "string" ? [] : coveredBy(messages, sections, indexes);
+    if (indexes === "within_limit") {
+      return unchanged(messages, { reason: indexes, ...(await this.#size(messages)) });
     }
-    if (typeof kept === "string") {
+    if (typeof indexes === "string") {
       return this.#finish(messages, await measure.fit(messages));
     }
-    const rest = kept.slice(staying.systems.length + staying.summaries.length).map((index) => messages[index]!);
+    const rest = indexes.slice(staying.systems.length + staying.summaries.length).map((index) => messages[index]!);
     const systems = staying.systems.map((index) => messages[index]!);
     if (!this.#writer.canTell({ earlier, covered })) {
       const left = [...systems, ...earlier, ...rest];
@@ -164,8 +164,8 @@ interface Parts {
 }
 
 /** Returns the messages that leave, without system messages, which are not summarized. */
-function coveredBy(messages: readonly BaseMessage[], { free }: Sections, kept: readonly number[]): BaseMessage[] {
-  const stays = new Set(kept);
+function coveredBy(messages: readonly BaseMessage[], { free }: Sections, indexes: readonly number[]): BaseMessage[] {
+  const stays = new Set(indexes);
   return free.filter((index) => !stays.has(index)).map((index) => messages[index]!);
 }
 

@@ -73,8 +73,8 @@ export class Summarizer {
   async #inChunks(task: SummaryTask, config: RunnableConfig): Promise<string> {
     const { maxInputTokens, tokenCounter: counter = tiktokenCounter() } = this.#settings;
     const { summarizationInstructions: instructions } = this.#settings;
-    const { entries, ...given } = await this.#material(task, { counter, instructions });
-    let { soFar, replacesSoFar } = given;
+    const { entries, ...rest } = await this.#material(task, { counter, instructions });
+    let { soFar, replacesSoFar } = rest;
     if (entries.length === 0 && soFar.length === 1) {
       return soFar[0]!;
     }

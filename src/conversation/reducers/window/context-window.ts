@@ -122,10 +122,10 @@ export class ContextWindow extends ChatHistoryReducer {
   }
 
   /** The size of a request, and its room; undefined where the window is not known. */
-  async measure(messages: readonly BaseMessage[], given: RequestToMeasure = {}): Promise<MeasuredRequest | undefined> {
-    const profile = given.model === undefined ? undefined : await profileOf(given.model, given.config);
+  async measure(messages: readonly BaseMessage[], parts: RequestToMeasure = {}): Promise<MeasuredRequest | undefined> {
+    const profile = parts.model === undefined ? undefined : await profileOf(parts.model, parts.config);
     const window = this.#windowOf(profile?.window);
-    return window === undefined ? undefined : this.#measureIn(window, messages, { given, profile });
+    return window === undefined ? undefined : this.#measureIn(window, messages, { parts, profile });
   }
 
   /** The window that the options or the model tell, or less, where the provider refused what would have fit. */
@@ -138,19 +138,19 @@ export class ContextWindow extends ChatHistoryReducer {
   async #measureIn(
     window: number,
     messages: readonly BaseMessage[],
-    { given, profile }: { readonly given: RequestToMeasure; readonly profile: ModelProfile | undefined },
+    { parts, profile }: { readonly parts: RequestToMeasure; readonly profile: ModelProfile | undefined },
   ): Promise<MeasuredRequest> {
     const { systemPrompt: system, tools } = this.#settings;
-    const known = given.tools ?? (tools.length > 0 ? tools : profile?.tools);
-    const request = { ...given, system: given.system ?? system, ...(known && { tools: known }) };
+    const definitions = parts.tools ?? (tools.length > 0 ? tools : profile?.tools);
+    const request = { ...parts, system: parts.system ?? system, ...(definitions && { tools: definitions }) };
     const model = profile?.window.model;
-    const asked = model === undefined ? [] : this.#askedOf(model, given);
+    const names = model === undefined ? [] : this.#askedOf(model, parts);
     const size = await requestSize(messages, request, {
-      ...{ counter: this.tokenCounter, asked, billedBefore: this.#billedBefore },
+      ...{ counter: this.tokenCounter, names, billedBefore: this.#billedBefore },
     });
     const room = this.#roomOf(window, { limits: profile?.window, isAnchored: size.isAnchored });
-    const readsEarlier = (known ?? []).some((tool) => nameOfTool(tool) === readEarlierName);
-    return { size, window, room, model, readsEarlier, askedAs: asked[0]?.askedAs };
+    const readsEarlier = (definitions ?? []).some((tool) => nameOfTool(tool) === readEarlierName);
+    return { size, window, room, model, readsEarlier, askedAs: names[0]?.askedAs };
   }
 
   /** Names under which a model's answers tell the size of their requests; that of this request's answer first. */
@@ -167,17 +167,17 @@ export class ContextWindow extends ChatHistoryReducer {
   /** A refused request as the provider counted it; its window is kept in mind for the model. */
   async #refused(
     messages: readonly BaseMessage[],
-    given: ReducerRequest,
+    parts: ReducerRequest,
     refused: RefusedRequest,
   ): Promise<MeasuredRequest> {
-    const profile = given.model === undefined ? undefined : await profileOf(given.model, given.config);
+    const profile = parts.model === undefined ? undefined : await profileOf(parts.model, parts.config);
     const limits = profile?.window;
-    const known = this.#windowOf(limits) ?? Infinity;
-    const measured = await this.#measureIn(Math.min(known, refused.window ?? known), messages, { given, profile });
+    const widest = this.#windowOf(limits) ?? Infinity;
+    const measured = await this.#measureIn(Math.min(widest, refused.window ?? widest), messages, { parts, profile });
     const { size } = measured;
     // At least its window, as it was refused.
     const tokens = refused.tokens ?? Math.max(size.tokens, refused.window ?? 1);
-    const window = Math.min(known, refused.window ?? tokens);
+    const window = Math.min(widest, refused.window ?? tokens);
     this.#learnt.set(limits?.model ?? "", window);
     const room = refused.window === undefined ? Math.ceil(tokens / 2) : this.#roomOf(window, { limits });
     const ratio = tokens / Math.max(1, size.tokens);

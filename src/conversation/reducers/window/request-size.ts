@@ -37,7 +37,7 @@ export interface AskedName {
 export interface Counting {
   readonly counter: TokenCounter;
   /** Empty where the model is not known: what one model billed says nothing of another. */
-  readonly asked: readonly AskedName[];
+  readonly names: readonly AskedName[];
   /** Bills for views in which no answer tells one, such as right behind a cut; `requestSize` adds to them. */
   readonly billedBefore?: BilledBefore;
 }
@@ -54,23 +54,23 @@ export async function requestSize(
   request: ReducerRequest,
   counting: Counting,
 ): Promise<RequestSize> {
-  const { counter, asked, billedBefore } = counting;
-  const anchor = anchorIn(messages, asked);
+  const { counter, names, billedBefore } = counting;
+  const anchor = anchorIn(messages, names);
   const fixed =
     anchor?.name.isRepeated === true
       ? Math.max(0, anchor.thought - (await countMessages(counter, messages.slice(0, anchor.index))))
       : await fixedTokens(request, counter);
   const estimate = fixed + (await countMessages(counter, messages));
-  const place = `${(anchor?.name ?? asked[0])?.askedAs} ${fixed}`;
+  const place = `${(anchor?.name ?? names[0])?.askedAs} ${fixed}`;
   if (anchor?.name.isWhole === true) {
     billedBefore?.set(place, anchor);
   }
-  const known = anchor ?? billedBefore?.get(place) ?? { billed: 0, thought: 0, more: 1, less: 1 };
+  const bill = anchor ?? billedBefore?.get(place) ?? { billed: 0, thought: 0, more: 1, less: 1 };
   return {
-    tokens: Math.max(0, Math.ceil(billedFor(estimate, known))),
+    tokens: Math.max(0, Math.ceil(billedFor(estimate, bill))),
     estimate: Math.ceil(estimate),
     isAnchored: anchor !== undefined,
-    messagesWithin: (tokens) => Math.floor(estimateOf(tokens, known) - fixed),
+    messagesWithin: (tokens) => Math.floor(estimateOf(tokens, bill) - fixed),
   };
 }
 
@@ -144,22 +144,20 @@ const smallestRatio = 0.5;
 const largestRatio = 3;
 
 /** The newest answer that tells what its request took. */
-function anchorIn(messages: readonly BaseMessage[], asked: readonly AskedName[]): Anchor | undefined {
-  for (let index = asked.length === 0 ? -1 : messages.length - 1; index >= 0; index -= 1) {
+function anchorIn(messages: readonly BaseMessage[], names: readonly AskedName[]): Anchor | undefined {
+  for (let index = names.length === 0 ? -1 : messages.length - 1; index >= 0; index -= 1) {
     const message = messages[index] as AIMessage;
     if (compactionIn(message) !== undefined) {
       // Its request held what it stands for.
       return undefined;
     }
     const billed = message.usage_metadata?.input_tokens;
-    const name = asked.find(({ askedAs }) => typeof knownCount(message, askedAs) === "number");
+    const name = names.find(({ askedAs }) => typeof knownCount(message, askedAs) === "number");
     if (name !== undefined && typeof billed === "number" && billed > 0) {
       const thought = knownCount(message, name.askedAs) as number;
       const ratio = billed / thought;
-      const known = { index, name, billed, thought };
-      return ratio < smallestRatio
-        ? undefined
-        : { ...known, ...(name.isWhole ? slopesAt(messages, known) : asCounted) };
+      const bill = { index, name, billed, thought };
+      return ratio < smallestRatio ? undefined : { ...bill, ...(name.isWhole ? slopesAt(messages, bill) : asCounted) };
     }
   }
   return undefined;
@@ -252,9 +250,9 @@ const toolLists = new WeakMap<readonly unknown[], number>();
 
 /** By the list: an agent gives the same one to each call. */
 function toolsTokens(tools: readonly unknown[]): number {
-  const known = toolLists.get(tools);
-  if (known !== undefined) {
-    return known;
+  const count = toolLists.get(tools);
+  if (count !== undefined) {
+    return count;
   }
   const tokens = estimateCost(toolsCost(tools.filter(isRecord) as unknown as ToolDefinitionLike[], 7));
   toolLists.set(tools, tokens);

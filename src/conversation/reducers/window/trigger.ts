@@ -33,7 +33,7 @@ function isTrigger(value: unknown): boolean {
   return isShare && [tokens, messages, rounds].every(isAmount) && Object.keys(others).length === 0;
 }
 
-const listOf = <T>(given: T | readonly T[]) => (Array.isArray(given) ? (given as readonly T[]) : [given as T]);
+const listOf = <T>(value: T | readonly T[]) => (Array.isArray(value) ? (value as readonly T[]) : [value as T]);
 
 /** Schema field of the option `trigger`; see {@link triggersIn}. */
 export const triggerField = lazy(() => ({

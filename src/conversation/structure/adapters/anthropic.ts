@@ -39,12 +39,12 @@ function isSignedCompaction(block: Block): boolean {
   return isCompaction(own) && typeof own["signature"] === "string";
 }
 
-function withSignature(given: readonly Block[], { response_metadata: metadata }: BaseMessage): Fields {
-  const isInStandard = given.every((block) => block.type !== "compaction");
+function withSignature(blocks: readonly Block[], { response_metadata: metadata }: BaseMessage): Fields {
+  const isInStandard = blocks.every((block) => block.type !== "compaction");
   return isInStandard && fieldsOf(metadata)["output_version"] === "v1"
     ? {}
     : {
-        content: given.map((block) => (block.type === "compaction" ? { type: "non_standard", value: block } : block)),
+        content: blocks.map((block) => (block.type === "compaction" ? { type: "non_standard", value: block } : block)),
         response_metadata: { ...fieldsOf(metadata), model_provider: "anthropic", output_version: "v1" },
       };
 }

@@ -63,9 +63,9 @@ function withoutNamelessCalls(message: BaseMessage): BaseMessage {
 /** In standard content, each call of ChatGoogle's with an id stands beside its double. */
 function withoutDoubles(message: BaseMessage): BaseMessage {
   const calls = recordsIn((message as AIMessage).tool_calls);
-  const known = calls.filter(({ id }) => typeof id === "string");
-  const isDoubled = isStandardContent(message) && known.length > 0 && known.length < calls.length;
-  return isDoubled ? inForm(message, { tool_calls: known }) : message;
+  const callsWithIds = calls.filter(({ id }) => typeof id === "string");
+  const isDoubled = isStandardContent(message) && callsWithIds.length > 0 && callsWithIds.length < calls.length;
+  return isDoubled ? inForm(message, { tool_calls: callsWithIds }) : message;
 }
 
 /** True for an answer with raw calls that its `tool_calls` do not tell: ChatOpenAI would send them in their place. */

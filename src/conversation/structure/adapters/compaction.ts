@@ -29,9 +29,9 @@ export function withoutCompaction(message: BaseMessage): BaseMessage {
   if (compactionIn(message) === undefined) {
     return message;
   }
-  const known = opened.get(message) ?? withoutParts(message);
-  opened.set(message, known);
-  return known;
+  const form = opened.get(message) ?? withoutParts(message);
+  opened.set(message, form);
+  return form;
 }
 
 function withoutParts(message: BaseMessage): BaseMessage {

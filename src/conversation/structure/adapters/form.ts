@@ -48,8 +48,8 @@ const plainForms: Readonly<Partial<Record<Adapter, OwnForm>>> = {
 };
 
 /** A message in the form that the adapter reads; the message itself if it has that form. */
-export function formFor(adapter: Adapter, given: BaseMessage, facts: FormFacts): BaseMessage {
-  const formed = adapterForm(adapter, given, facts);
+export function formFor(adapter: Adapter, message: BaseMessage, facts: FormFacts): BaseMessage {
+  const formed = adapterForm(adapter, message, facts);
   return adapter === "neutral" ? inOneText(formed) : formed;
 }
 
@@ -67,16 +67,16 @@ function inOneText(message: BaseMessage): BaseMessage {
   return withForm(message, { content: texts.join(speakerOf(message) === "assistant" ? "" : "\n") });
 }
 
-function adapterForm(adapter: Adapter, given: BaseMessage, facts: FormFacts): BaseMessage {
-  const speaker = speakerOf(given);
-  if (speaker === "assistant" && (given.getType() as string) === "ai") {
-    return answerForm(adapter, withoutMadeUpCalls(given), facts);
+function adapterForm(adapter: Adapter, message: BaseMessage, facts: FormFacts): BaseMessage {
+  const speaker = speakerOf(message);
+  if (speaker === "assistant" && (message.getType() as string) === "ai") {
+    return answerForm(adapter, withoutMadeUpCalls(message), facts);
   }
   if (speaker === "tool") {
     const isResponses = adapter === "openai-responses";
-    return isResponses ? responsesResult(given, facts.ownToolPart) : resultForm(adapter, given, facts);
+    return isResponses ? responsesResult(message, facts.ownToolPart) : resultForm(adapter, message, facts);
   }
-  return speaker === "user" ? questionForm(adapter, given, facts) : given;
+  return speaker === "user" ? questionForm(adapter, message, facts) : message;
 }
 
 /** The answer as its own provider gave it, where that is asked; else text, calls and media. */

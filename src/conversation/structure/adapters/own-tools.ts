@@ -47,7 +47,7 @@ export type OwnToolParts = ReadonlyMap<number, OwnToolPart>;
 
 /** The parts that messages have in the use of own tools. Linear. */
 export function ownToolParts(messages: readonly BaseMessage[]): OwnToolParts {
-  const [open, found] = [new Map<unknown, OwnCall>(), new Map<number, OwnToolPart>()];
+  const [open, parts] = [new Map<unknown, OwnCall>(), new Map<number, OwnToolPart>()];
   messages.forEach((message, index) => {
     if (mayCall(message)) {
       // An id may come again, for a call of another tool.
@@ -57,13 +57,13 @@ export function ownToolParts(messages: readonly BaseMessage[]): OwnToolParts {
     }
     const call = open.get(answeredId(message) ?? open);
     if (call !== undefined) {
-      found.set(index, call.part);
+      parts.set(index, call.part);
     }
     if (call?.part === "computer-result" && !showsPicture(message)) {
-      found.set(call.index, "unanswered-by-picture");
+      parts.set(call.index, "unanswered-by-picture");
     }
   });
-  return found;
+  return parts;
 }
 
 /** OpenAI takes nothing but a picture from a computer. */

@@ -98,11 +98,11 @@ const resultBlocks: Readonly<Partial<Record<Adapter, readonly string[]>>> = {
  */
 export function resultForm(adapter: Adapter, message: BaseMessage, { documentNames }: RequestPlace): BaseMessage {
   const media = taken[adapter];
-  const known = resultBlocks[adapter];
-  const given = resultContent(message);
+  const types = resultBlocks[adapter];
+  const original = resultContent(message);
   const named = namedDocuments(documentNames);
-  const content = formedContent(given, (block) => {
-    const isKnown = known === undefined || known.includes(block.type);
+  const content = formedContent(original, (block) => {
+    const isKnown = types === undefined || types.includes(block.type);
     const formed = media ? mediaForm(media, block) : block;
     return [mediaIn(block) === undefined && !isKnown ? inWords(block) : named(block, formed)];
   });

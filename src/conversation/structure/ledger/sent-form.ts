@@ -27,7 +27,7 @@ interface KnownFacts extends SentFacts {
   readonly calls: unknown;
 }
 
-const known = new WeakMap<BaseMessage, KnownFacts>();
+const factsByMessage = new WeakMap<BaseMessage, KnownFacts>();
 
 /**
  * The facts about a message as adapters of Claude's send it: LangChain's names, ids and metadata do not count, marks
@@ -35,12 +35,12 @@ const known = new WeakMap<BaseMessage, KnownFacts>();
  */
 export function sentFacts(message: BaseMessage): SentFacts {
   const { content, tool_calls: calls } = message as { content: unknown; tool_calls?: unknown };
-  const before = known.get(message);
+  const before = factsByMessage.get(message);
   if (before !== undefined && before.content === content && before.calls === calls) {
     return before;
   }
   const facts = { ...readFacts(message), content, calls };
-  known.set(message, facts);
+  factsByMessage.set(message, facts);
   return facts;
 }
 
@@ -74,8 +74,8 @@ function sentBlocks(message: BaseMessage): readonly Fields[] {
   }
   const calls = recordsIn((message as AIMessage).tool_calls);
   const sent = blocks.map((block) => sentBlock(block, calls));
-  const given = new Set(blocks.filter(isCall).map(({ id }) => id));
-  return [...sent, ...calls.filter(({ id }) => !given.has(id)).map(({ id, name, args }) => call(id, name, args))];
+  const ids = new Set(blocks.filter(isCall).map(({ id }) => id));
+  return [...sent, ...calls.filter(({ id }) => !ids.has(id)).map(({ id, name, args }) => call(id, name, args))];
 }
 
 /** Pieces of a streamed call go out as part of it, and Bedrock's cache points are marks. */

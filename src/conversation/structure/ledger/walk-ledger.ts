@@ -72,14 +72,14 @@ export function walkLedger(messages: readonly BaseMessage[], { system, tools = [
   let cause: DroppedCause | undefined;
   const walked = messages.slice(0, start);
   for (let index = start; index < messages.length; index += 1) {
-    const given = messages[index]!;
-    let facts = sentFacts(given);
-    let made = given;
+    const message = messages[index]!;
+    let facts = sentFacts(message);
+    let made = message;
     if (facts.own !== undefined) {
-      const stamp = stringIn(fieldsOf(given.response_metadata)[prefixKey]);
+      const stamp = stringIn(fieldsOf(message.response_metadata)[prefixKey]);
       isNew = stamp !== stampOf({ front: front.text, chain }, facts.own);
       if (isNew) {
-        made = withoutThoughts(given, facts);
+        made = withoutThoughts(message, facts);
         dropped += facts.thoughts;
         facts = sentFacts(made);
         cause ??= causeOf(stamp, front.text);

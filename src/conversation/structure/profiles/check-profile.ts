@@ -69,8 +69,8 @@ export function checkProfile(
     return profile;
   }
   if (typeof profile !== "object" || profile === null) {
-    const known = names.join(", ");
-    throw new ConfigurationError("profile", `${owner}: option "profile" must be a profile or one of ${known}.`);
+    const list = names.join(", ");
+    throw new ConfigurationError("profile", `${owner}: option "profile" must be a profile or one of ${list}.`);
   }
   if (!checkedProfiles.has(profile)) {
     const { error } = profileSchema().safeParse(profile);

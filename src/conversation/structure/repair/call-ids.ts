@@ -72,7 +72,7 @@ const maxAttempts = 1000;
 function idMaker(form: CallIdForm, ids: readonly string[]): (source: string, readable?: string) => string {
   const taken = new Set(ids);
   const made = new Map<string, string>();
-  const found = (source: string, readable: string): string => {
+  const freeId = (source: string, readable: string): string => {
     if (readable !== "" && !taken.has(readable) && fitsForm(readable, form)) {
       return readable;
     }
@@ -86,7 +86,7 @@ function idMaker(form: CallIdForm, ids: readonly string[]): (source: string, rea
     throw new ConfigurationError("profile", message);
   };
   return (source, readable = "") => {
-    const id = made.get(source) ?? found(source, readable);
+    const id = made.get(source) ?? freeId(source, readable);
     made.set(source, id);
     taken.add(id);
     return id;

@@ -58,8 +58,8 @@ function foldCalls(message: BaseMessage): BaseMessage {
 }
 
 function tellCall({ name, args }: Call): string {
-  const given = args === undefined ? "nothing" : (jsonText(args) ?? "arguments that cannot be shown");
-  return `[called ${name} with ${given}]`;
+  const text = args === undefined ? "nothing" : (jsonText(args) ?? "arguments that cannot be shown");
+  return `[called ${name} with ${text}]`;
 }
 
 function foldResult(message: BaseMessage): BaseMessage {

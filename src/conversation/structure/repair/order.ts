@@ -83,8 +83,8 @@ function repairBeginning(entries: readonly Entry[], session: RepairSession): rea
   const { profile } = session.criteria;
   if (session.choices.leadingMessages === "drop") {
     const isFirst = ({ message }: Entry, place: number) => place > first && mayBeFirst(message, profile);
-    const found = entries.findIndex(isFirst);
-    const end = found === -1 ? entries.length : found;
+    const place = entries.findIndex(isFirst);
+    const end = place === -1 ? entries.length : place;
     const message = "Removed a message before the first message of the user.";
     note(session, entries.slice(first, end), { rule: "S02", action: "removed", message });
     return [...entries.slice(0, first), ...entries.slice(end)];

@@ -26,7 +26,7 @@ export function repairAs({ criteria, choices }: RepairPlan, messages: readonly B
   if (isValid(messages, criteria)) {
     return { messages: [...messages], repairs: [] };
   }
-  const session: RepairSession = { criteria, choices, repairs: [], given: messages };
+  const session: RepairSession = { criteria, choices, repairs: [], original: messages };
   const entries = messages.map((message, index) => ({ message, index }));
   const repaired = repairEntries(entries, session);
   return {
@@ -61,7 +61,7 @@ function newestOrigin(messages: readonly BaseMessage[]): Origin | undefined {
 
 /** Ordered so that no step undoes an earlier one. */
 function repairEntries(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
-  const early = (given: readonly Entry[]) => repairMessages(given, session, earlyRules);
+  const early = (list: readonly Entry[]) => repairMessages(list, session, earlyRules);
   const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
     giveForm,
     early,
@@ -76,21 +76,21 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
     early,
     mergeSpeakers,
     repairTurns,
-    (given) => repairMessages(given, session, lateRules),
+    (list) => repairMessages(list, session, lateRules),
     giveForm,
     leaveNewest,
   ];
-  return parts.reduce((given, part) => part(given, session), entries);
+  return parts.reduce((list, part) => part(list, session), entries);
 }
 
 /** Leaves the newest parts of which a request takes so many: rules S38 and S39. */
 function leaveNewest(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const messages = entries.map(({ message }) => message);
-  const kept = keepNewest(messages, session.criteria, ({ rule, done }, place) => {
+  const newest = keepNewest(messages, session.criteria, ({ rule, done }, place) => {
     note(session, [entries[place]!], { rule, action: "changed", message: done });
   });
   return mapSame(entries, (entry, place) => [
-    kept[place] === entry.message ? entry : { ...entry, message: kept[place]! },
+    newest[place] === entry.message ? entry : { ...entry, message: newest[place]! },
   ]);
 }
 

@@ -31,7 +31,7 @@ export interface RepairSession {
   readonly criteria: StructureCriteria;
   readonly choices: RepairChoices;
   readonly repairs: StructureRepair[];
-  readonly given: readonly BaseMessage[];
+  readonly original: readonly BaseMessage[];
 }
 
 /** True if the rule is an error in the profile; warnings are not repaired. */
@@ -55,13 +55,13 @@ type Check = (context: StructureContext, report: ReportFinding) => void;
 
 /** The places that break rules which must hold, by rule: what a rule asks is told by its check alone. Linear. */
 export function errorsIn(context: StructureContext, check: Check): (rule: StructureRule) => ReadonlySet<number> {
-  const found = new Map<StructureRule, Set<number>>();
+  const indexes = new Map<StructureRule, Set<number>>();
   check(context, ({ rule, index, severity = context.profile.rules[rule] }) => {
     if (severity === "error") {
-      found.set(rule, (found.get(rule) ?? new Set()).add(index));
+      indexes.set(rule, (indexes.get(rule) ?? new Set()).add(index));
     }
   });
-  return (rule) => found.get(rule) ?? new Set();
+  return (rule) => indexes.get(rule) ?? new Set();
 }
 
 /** Notes a change of each entry; of one that is removed, also for the messages that were merged into it. */

@@ -46,14 +46,14 @@ export function repairTools(entries: readonly Entry[], session: RepairSession): 
 
 /** The place of the result that stands behind its call, or is to, by call. */
 function resultsBehind({ messages, links }: StructureContext, late: ReadonlySet<number>): Map<LinkedCall, number> {
-  const found = new Map<LinkedCall, number>();
+  const places = new Map<LinkedCall, number>();
   for (const call of [...links.callsAt.values()].flat()) {
     const place = resultOf(call, messages);
     if (place !== undefined && (links.blockOf[place] === call.index || late.has(place))) {
-      found.set(call, place);
+      places.set(call, place);
     }
   }
-  return found;
+  return places;
 }
 
 /** Calls of a message that break a rule because they have no results. */
@@ -78,7 +78,7 @@ function idsBeside(entries: readonly Entry[]): (id: string) => string {
 }
 
 function addedResults({ index }: Entry, { calls, rule, session, freeId }: OpenCalls): readonly Result[] {
-  const unread = calls.length === 0 ? undefined : idsNotRun(session.given[index]!);
+  const unread = calls.length === 0 ? undefined : idsNotRun(session.original[index]!);
   return calls.map((call) => {
     const { id = "", name } = call;
     const { id: made, ...marked } = synthesized(`result-${id}`);

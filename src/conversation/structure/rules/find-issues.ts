@@ -263,8 +263,8 @@ export function resultOf({ results }: LinkedCall, messages: readonly BaseMessage
 }
 
 function checkResults({ messages, speakers, links, profile }: StructureContext, report: ReportFinding): void {
-  const kept = new Set<number | undefined>();
-  links.callsAt.forEach((calls) => calls.forEach((call) => kept.add(resultOf(call, messages))));
+  const results = new Set<number | undefined>();
+  links.callsAt.forEach((calls) => calls.forEach((call) => results.add(resultOf(call, messages))));
   let newest: LinkedCall | undefined;
   speakers.forEach((speaker, index) => {
     if (speaker !== "tool") {
@@ -274,7 +274,7 @@ function checkResults({ messages, speakers, links, profile }: StructureContext, 
     const id = () => showId(answeredId(messages[index]!));
     if (call === undefined) {
       report({ rule: "S07", index, message: `The tool result ${id()} does not answer any earlier call.` });
-    } else if (!kept.has(index)) {
+    } else if (!results.has(index)) {
       report({ rule: "S12", index, message: `The call ${id()} already has a result.` });
     } else if (links.blockOf[index] !== call.index) {
       const message = `The tool result ${id()} does not come directly after the message that called for it.`;
@@ -320,7 +320,7 @@ export interface WrongId extends Finding {
 
 /** The calls whose ids lack the provider's form (S13), or are those of earlier calls (S11). */
 export function wrongIds({ links, profile }: StructureContext): readonly WrongId[] {
-  const found: WrongId[] = [];
+  const ids: WrongId[] = [];
   const seen = new Map<string, number>();
   const reuse = profile.rules.S11 && (profile.callIds?.reuse ?? profile.rules.S11);
   for (const [index, calls] of links.callsAt) {
@@ -332,18 +332,18 @@ export function wrongIds({ links, profile }: StructureContext): readonly WrongId
       const nth = reuse === "error" ? uses : ownUses;
       if (!fitsForm(id, profile.callIds)) {
         const message = `The provider does not accept the call id ${showId(id)}.`;
-        found.push({ index, call, nth, rule: "S13", message });
+        ids.push({ index, call, nth, rule: "S13", message });
       }
       if (ownUses > 1) {
         const message = `Two calls of this message share the id ${showId(id)}.`;
-        found.push({ index, call, nth, rule: "S11", message });
+        ids.push({ index, call, nth, rule: "S11", message });
       } else if (uses > 1 && reuse !== undefined && reuse !== "accepted") {
         const message = `An earlier message already used the call id ${showId(id)}.`;
-        found.push({ index, call, nth, rule: "S11", severity: reuse, message });
+        ids.push({ index, call, nth, rule: "S11", severity: reuse, message });
       }
     }
   }
-  return found;
+  return ids;
 }
 
 function counted(uses: Map<string, number>, id: string): number {

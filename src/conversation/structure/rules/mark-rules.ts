@@ -47,7 +47,7 @@ export function withinMarks(
 ): readonly BaseMessage[] {
   const all = marksIn(messages.flatMap(blocksOf)).length;
   let [excess, hasShort] = [all - Math.max(0, maxMarks - count), isShort];
-  const kept = (block: Block): readonly Block[] => {
+  const formOf = (block: Block): readonly Block[] => {
     const mark = markIn(block);
     if (mark === undefined) {
       return [block];
@@ -61,7 +61,7 @@ export function withinMarks(
     hasShort ||= !isLong;
     return [made];
   };
-  return all === 0 ? messages : mapSame(messages, (message) => [mapBlocks(message, kept)]);
+  return all === 0 ? messages : mapSame(messages, (message) => [mapBlocks(message, formOf)]);
 }
 
 function shortened(block: Block): Block {

@@ -47,10 +47,10 @@ export function keepNewest(
   criteria: StructureCriteria,
   told: (change: Pick<RequestRule, "rule" | "done">, index: number) => void,
 ): readonly BaseMessage[] {
-  return rulesFor(criteria).reduce((given, { keep, ...change }) => {
-    const kept = keep(given, criteria);
-    kept.forEach((message, index) => message !== given[index] && told(change, index));
-    return kept;
+  return rulesFor(criteria).reduce((before, { keep, ...change }) => {
+    const after = keep(before, criteria);
+    after.forEach((message, index) => message !== before[index] && told(change, index));
+    return after;
   }, messages);
 }
 
@@ -63,10 +63,10 @@ function rulesFor({ purpose, marks, profile }: StructureCriteria): readonly Requ
 function withinMedia(messages: readonly BaseMessage[], max = Infinity): readonly BaseMessage[] {
   const isMedia = ({ type }: Block) => mediaKinds.has(type);
   let excess = max === Infinity ? 0 : messages.flatMap(blocksOf).filter(isMedia).length - max;
-  const kept = (block: Block): readonly Block[] => {
+  const formOf = (block: Block): readonly Block[] => {
     const media = excess > 0 ? mediaIn(block) : undefined;
     excess -= media === undefined ? 0 : 1;
     return [media === undefined ? block : mediaLeftOut(media)];
   };
-  return excess <= 0 ? messages : mapSame(messages, (message) => [mapBlocks(message, kept)]);
+  return excess <= 0 ? messages : mapSame(messages, (message) => [mapBlocks(message, formOf)]);
 }

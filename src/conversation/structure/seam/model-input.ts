@@ -51,16 +51,16 @@ export async function planForModel(owner: string, request: PlannedRequest): Prom
 async function readModel({ model, config }: PlannedRequest): Promise<ModelPlan> {
   const { readProfile } = await import("./profile-of.js");
   const { profile, isFixed } = await readProfile(model, config);
-  const known = { profile, plan: planWith("profile", profile) };
+  const modelPlan = { profile, plan: planWith("profile", profile) };
   if (isFixed) {
-    knownModels.set(model as object, known);
+    knownModels.set(model as object, modelPlan);
   }
-  return known;
+  return modelPlan;
 }
 
-function planWith(owner: string, { profile, storesReasoning, ...known }: ModelProfile, choices = {}): RepairPlan {
+function planWith(owner: string, { profile, storesReasoning, ...facts }: ModelProfile, choices = {}): RepairPlan {
   // The class stands for a name that is not told: where neither is known, any model may be called.
-  const { model = known.window.model } = known;
+  const { model = facts.window.model } = facts;
   const named = model === undefined ? {} : { model };
   return resolveRepairOptions(owner, { purpose: "model-input", profile, storesReasoning, ...named, ...choices });
 }
@@ -87,18 +87,18 @@ export async function planOf(
   request: PlannedRequest,
   { sessionId, onEvent }: RequestObserver,
 ): Promise<ModelPlan> {
-  const found = await planForModel("profile", request);
-  const { guessedFor: className, profile: own } = found.profile;
+  const modelPlan = await planForModel("profile", request);
+  const { guessedFor: className, profile: own } = modelPlan.profile;
   if (profile !== "auto") {
-    const { criteria, choices } = planFor(resolveProfile("profile", profile), found.plan.criteria.marks);
+    const { criteria, choices } = planFor(resolveProfile("profile", profile), modelPlan.plan.criteria.marks);
     const adapter = criteria.profile.adapter ?? (className === undefined ? own.adapter : undefined);
     const held = adapter === undefined ? criteria.profile : { ...criteria.profile, adapter };
-    return { ...found, plan: { choices, criteria: { ...criteria, profile: held } } };
+    return { ...modelPlan, plan: { choices, criteria: { ...criteria, profile: held } } };
   }
   if (className !== undefined) {
     reportOnce(onEvent, { type: "profile_guessed", sessionId, className }, className);
   }
-  return found;
+  return modelPlan;
 }
 
 /** Reports a model whose window is not known, once. */
@@ -137,10 +137,10 @@ function reportOnce(onEvent: MemoryEventHandler | undefined, event: MemoryEvent,
   if (onEvent === undefined) {
     return;
   }
-  const known = reported.get(onEvent) ?? new BoundedMap<string, string>(maxReported);
-  reported.set(onEvent, known);
-  if (known.get(`${event.type} ${about}`) !== value) {
-    known.set(`${event.type} ${about}`, value);
+  const values = reported.get(onEvent) ?? new BoundedMap<string, string>(maxReported);
+  reported.set(onEvent, values);
+  if (values.get(`${event.type} ${about}`) !== value) {
+    values.set(`${event.type} ${about}`, value);
     report(onEvent, event);
   }
 }
@@ -250,15 +250,15 @@ export async function boundThoughts(
 /** Reports thoughts that are left out, once per change. */
 export function reportDropped(
   walk: LedgerWalk,
-  given: readonly BaseMessage[],
+  messages: readonly BaseMessage[],
   { sessionId, onEvent }: RequestObserver,
 ): void {
   if (!walk.isNew) {
     return;
   }
   // A model that does not think any more gives no later sign that a change is known.
-  const last = given.findLastIndex((message, index) => message !== walk.messages[index]);
+  const last = messages.findLastIndex((message, index) => message !== walk.messages[index]);
   const { sent, dropped, firstAt, cause } = walk;
   const event = { type: "thinking_dropped", sessionId, cause: cause!, firstAt, sent, dropped } as const;
-  reportOnce(onEvent, event, sessionId, given[last]!.id ?? String(last));
+  reportOnce(onEvent, event, sessionId, messages[last]!.id ?? String(last));
 }

@@ -102,43 +102,43 @@ export async function readProfile(
   const onConfig = () => {
     isFixed = false;
   };
-  const found = await modelsIn(model, { config, given: {}, onConfig });
-  return { profile: profileFor(model, found.map(describe)), isFixed };
+  const models = await modelsIn(model, { config, settings: {}, onConfig });
+  return { profile: profileFor(model, models.map(describe)), isFixed };
 }
 
-function profileFor(called: unknown, found: readonly Described[]): ModelProfile {
-  const [first] = found;
-  const common = { window: windowOf(found), bindsThoughts: found.some(({ name }) => bindsThoughts(name)) };
-  const model = first !== undefined && found.every(({ name }) => name === first.name) ? first.name : undefined;
-  if (first === undefined || found.some(({ adapter }) => adapter === undefined || adapter !== first.adapter)) {
-    const unknown = found.find(({ adapter }) => adapter === undefined);
-    const guessedFor = unknown?.className ?? (found.length > 1 ? "several models" : classNameOf(called));
-    const tools = first !== undefined && found.length === 1 ? first.tools : [];
+function profileFor(called: unknown, models: readonly Described[]): ModelProfile {
+  const [first] = models;
+  const common = { window: windowOf(models), bindsThoughts: models.some(({ name }) => bindsThoughts(name)) };
+  const model = first !== undefined && models.every(({ name }) => name === first.name) ? first.name : undefined;
+  if (first === undefined || models.some(({ adapter }) => adapter === undefined || adapter !== first.adapter)) {
+    const unknown = models.find(({ adapter }) => adapter === undefined);
+    const guessedFor = unknown?.className ?? (models.length > 1 ? "several models" : classNameOf(called));
+    const tools = first !== undefined && models.length === 1 ? first.tools : [];
     const facts = { model, hasTools: undefined, tools, storesReasoning: true };
-    const isInSight = first !== undefined && found.every(({ adapter }) => adapter === undefined);
+    const isInSight = first !== undefined && models.every(({ adapter }) => adapter === undefined);
     return { profile: isInSight ? otherClass : adapterProfiles.neutral, guessedFor, ...facts, ...common };
   }
-  const thinksByHand = found.some((each) => each.thinksByHand);
+  const thinksByHand = models.some((each) => each.thinksByHand);
   return {
     profile: profileOfModel(adapterProfiles[first.adapter!], { model, thinksByHand }),
     guessedFor: undefined,
     model,
-    hasTools: found.every(({ hasTools }) => hasTools === first.hasTools) ? first.hasTools : undefined,
-    tools: found.length === 1 ? first.tools : [],
-    storesReasoning: found.every(({ storesReasoning }) => storesReasoning),
+    hasTools: models.every(({ hasTools }) => hasTools === first.hasTools) ? first.hasTools : undefined,
+    tools: models.length === 1 ? first.tools : [],
+    storesReasoning: models.every(({ storesReasoning }) => storesReasoning),
     ...common,
   };
 }
 
 /** The window of whichever of the models answers. */
-function windowOf(found: readonly Described[]): ModelWindow {
+function windowOf(models: readonly Described[]): ModelWindow {
   const smallest = (name: keyof Omit<ModelWindow, "model">) => {
-    const known = found.flatMap(({ window }) => window[name] ?? []);
-    return known.length === 0 ? undefined : Math.min(...known);
+    const amounts = models.flatMap(({ window }) => window[name] ?? []);
+    return amounts.length === 0 ? undefined : Math.min(...amounts);
   };
-  const [first] = found;
+  const [first] = models;
   return {
-    model: found.every(({ window }) => window.model === first?.window.model) ? first?.window.model : undefined,
+    model: models.every(({ window }) => window.model === first?.window.model) ? first?.window.model : undefined,
     maxInputTokens: smallest("maxInputTokens"),
     maxOutputTokens: smallest("maxOutputTokens"),
     maxTokens: smallest("maxTokens"),
@@ -148,12 +148,12 @@ function windowOf(found: readonly Described[]): ModelWindow {
 /** A chat model, and the arguments that are bound to it. */
 interface BoundModel {
   readonly model: Record<string, unknown>;
-  readonly given: Record<string, unknown>;
+  readonly settings: Record<string, unknown>;
 }
 
 interface Search {
   readonly config: object | undefined;
-  readonly given: Record<string, unknown>;
+  readonly settings: Record<string, unknown>;
   /** Called where the config chooses the model. */
   readonly onConfig: () => void;
 }
@@ -163,7 +163,7 @@ async function modelsIn(runnable: unknown, search: Search): Promise<readonly Bou
   if (!isRecord(runnable)) {
     return [];
   }
-  const { config, given } = search;
+  const { config, settings } = search;
   const { bound, kwargs, runnable: first, fallbacks, steps, _getModelInstance: instance } = runnable;
   if (typeof instance === "function") {
     search.onConfig();
@@ -172,22 +172,22 @@ async function modelsIn(runnable: unknown, search: Search): Promise<readonly Bou
   }
   const agent = agentIn(runnable);
   if (agent !== undefined) {
-    return modelsIn(agent.model, { ...search, given: { ...given, tools: agent.tools } });
+    return modelsIn(agent.model, { ...search, settings: { ...settings, tools: agent.tools } });
   }
   if (isRecord(bound)) {
     const own = fieldsOf(runnable["config"]);
     return modelsIn(bound, {
       ...search,
       config: { ...own, ...config },
-      given: { ...given, ...own, ...fieldsOf(kwargs) },
+      settings: { ...settings, ...own, ...fieldsOf(kwargs) },
     });
   }
   const parts = Array.isArray(fallbacks) ? [first, ...(fallbacks as unknown[])] : Array.isArray(steps) ? steps : [];
   if (parts.length > 0) {
-    const found = await Promise.all(parts.map((part: unknown) => modelsIn(part, search)));
-    return found.flat();
+    const lists = await Promise.all(parts.map((part: unknown) => modelsIn(part, search)));
+    return lists.flat();
   }
-  return typeof runnable["_llmType"] === "function" ? [{ model: runnable, given }] : [];
+  return typeof runnable["_llmType"] === "function" ? [{ model: runnable, settings }] : [];
 }
 
 /**
@@ -218,8 +218,8 @@ interface Described {
   readonly thinksByHand: boolean;
 }
 
-function describe({ model, given }: BoundModel): Described {
-  const options = { ...fieldsOf(model["defaultOptions"]), ...given };
+function describe({ model, settings }: BoundModel): Described {
+  const options = { ...fieldsOf(model["defaultOptions"]), ...settings };
   const { tools, store } = options as { readonly tools?: unknown; readonly store?: unknown };
   const limits = fieldsOf(model["profile"]);
   const name = stringIn(model["model"]) ?? stringIn(model["modelName"]);
@@ -235,7 +235,7 @@ function describe({ model, given }: BoundModel): Described {
       model: name ?? classNameOf(model),
       maxInputTokens: amountIn(limits["maxInputTokens"]),
       maxOutputTokens: amountIn(limits["maxOutputTokens"]),
-      maxTokens: amountIn(given["maxTokens"]) ?? amountIn(given["max_tokens"]) ?? amountIn(model["maxTokens"]),
+      maxTokens: amountIn(settings["maxTokens"]) ?? amountIn(settings["max_tokens"]) ?? amountIn(model["maxTokens"]),
     },
     thinksByHand: fieldsOf(model["thinking"])["type"] === "enabled",
   };
@@ -247,8 +247,8 @@ function amountIn(value: unknown): number | undefined {
 }
 
 function adapterFor(model: Record<string, unknown>, options: object): Adapter | undefined {
-  const known = classesOf(model).map((name) => knownClasses.get(name));
-  const adapter = known.find((each) => each !== undefined && each.method in model)?.adapter;
+  const classes = classesOf(model).map((name) => knownClasses.get(name));
+  const adapter = classes.find((each) => each !== undefined && each.method in model)?.adapter;
   const { _useResponsesApi: usesResponses } = model;
   return adapter === "openai-chat" && typeof usesResponses === "function" && usesResponses.call(model, options) === true
     ? "openai-responses"

@@ -89,13 +89,13 @@ export async function readyFor(
 
 /** The repairs that a walk made, at the messages as they were given. */
 function boundRepairs(
-  given: readonly BaseMessage[],
+  messages: readonly BaseMessage[],
   repaired: readonly BaseMessage[],
   walk: LedgerWalk,
 ): StructureRepair[] {
-  const places = new Map(given.map((message, index) => [message.id ?? message, index]));
+  const places = new Map(messages.map((message, index) => [message.id ?? message, index]));
   return repaired.flatMap((message, at) => {
-    const index = places.get(message.id ?? message) ?? Math.min(at, given.length - 1);
+    const index = places.get(message.id ?? message) ?? Math.min(at, messages.length - 1);
     const done = "Left out thoughts that were made behind something else.";
     return message === walk.messages[at] ? [] : [{ rule: "S32", index, action: "changed", message: done } as const];
   });

@@ -99,8 +99,8 @@ function contractionEnd(text: string, from: number): number {
     return from;
   }
   const ending = text.slice(from + 1, from + 3).replace(/[A-Z]/g, (capital) => capital.toLowerCase());
-  const found = contractions.find((contraction) => ending.startsWith(contraction));
-  return found === undefined ? from : from + 1 + found.length;
+  const match = contractions.find((contraction) => ending.startsWith(contraction));
+  return match === undefined ? from : from + 1 + match.length;
 }
 
 /** Symbols with a space in front and line breaks behind (in o200k_base also slashes), or white space. */

@@ -27,11 +27,11 @@ export function readStoredHistory(
   original: string | undefined,
 ): StoredHistory {
   const start = answerStart(stored);
-  const asked = stored.slice(0, start).map(({ message }) => message);
-  const all = [...history, ...asked];
-  const place = asked.findLastIndex((message) => roleOf(message) === "human");
+  const input = stored.slice(0, start).map(({ message }) => message);
+  const all = [...history, ...input];
+  const place = input.findLastIndex((message) => roleOf(message) === "human");
   const last = all.at(-1);
-  const current = place >= 0 ? asked[place] : isQuestion(last, original) ? last : undefined;
+  const current = place >= 0 ? input[place] : isQuestion(last, original) ? last : undefined;
   const others = all.filter((message) => message !== current);
   const isPinned = (message: BaseMessage) => roleOf(message) === "system" || roleOf(message) === "summary";
   const steps = state === "open" ? stored.slice(start).map(({ message }) => message) : [];

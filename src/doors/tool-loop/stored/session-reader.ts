@@ -65,7 +65,7 @@ export class SessionReader {
   }
 
   /** The stored part of the turn; undefined before the first read. */
-  async known(): Promise<OpenTurn | undefined> {
+  async storedTurn(): Promise<OpenTurn | undefined> {
     return (await this.#reading?.snapshot)?.turn.opened;
   }
 

@@ -69,8 +69,8 @@ export const uploadedContentsSchema = lazy(() =>
  * @throws ConfigurationError unless it has exactly one of text, url and data.
  */
 export function toUpload({ data, ...content }: UploadedContent, sequence: number): Upload {
-  const given = [content.text, content.url, data].filter((value) => value !== undefined).length;
-  if (given !== 1) {
+  const count = [content.text, content.url, data].filter((value) => value !== undefined).length;
+  if (count !== 1) {
     throw new ConfigurationError(
       "text",
       'addUploadedContent: each content must have exactly one of "text", "url" and "data".',

@@ -103,19 +103,19 @@ export function cutSources(text: string, { characters, cited, keepsCited = false
     return text;
   }
   let left = characters - rest.length;
-  const kept = new Map<ShownSource, ShownSource>();
+  const bySource = new Map<ShownSource, ShownSource>();
   for (const source of sources.toSorted((a, b) => rankOf(b, cited) - rankOf(a, cited))) {
     const excess = JSON.stringify(source).length + 1 - left;
     const isWhole = excess <= 0 || (keepsCited && cited.has(source.source_number));
     const room = source.content.length - excess - noteCharacters;
-    if (!isWhole && (kept.size > 0 || (room < leastCharacters && !keepsCited))) {
+    if (!isWhole && (bySource.size > 0 || (room < leastCharacters && !keepsCited))) {
       break;
     }
     const content = isWhole ? source.content : cutText(source.content, Math.max(room, leastCharacters));
-    kept.set(source, { ...source, content });
+    bySource.set(source, { ...source, content });
     left = -excess;
   }
-  const shown = sources.flatMap((source) => kept.get(source) ?? []);
+  const shown = sources.flatMap((source) => bySource.get(source) ?? []);
   const body =
     shown.length > 0
       ? JSON.stringify(shown)

@@ -119,20 +119,20 @@ export class RequestWindow {
     const make = async (inserted: readonly BaseMessage[] = []) => {
       const toFit = { messages: whole, isOfTurn: (each: BaseMessage) => own.has(each), config: {} };
       const within = { ...request, besides: [...besides, ...inserted] };
-      const kept = await requests.fitIn(this.#window, { ...toFit, request: within });
-      const made = [...(system ? [system] : []), ...this.#place(kept, { user, uploads }), ...closing];
+      const selection = await requests.fitIn(this.#window, { ...toFit, request: within });
+      const made = [...(system ? [system] : []), ...this.#place(selection, { user, uploads }), ...closing];
       const messages = requests.repaired(made, plan);
       const { tokens } = requests.took(await this.#measure(messages, sent));
-      return { kept, made: new Set(made), messages, tokens };
+      return { selection, made: new Set(made), messages, tokens };
     };
     const first = await make();
     const inserted = first.messages.filter((message) => !first.made.has(message));
     // A repair may add a placeholder: then less is sent, rather than more than the window holds.
-    const { kept, messages, tokens } = first.tokens > room && inserted.length > 0 ? await make(inserted) : first;
+    const { selection, messages, tokens } = first.tokens > room && inserted.length > 0 ? await make(inserted) : first;
     const partlyShown = uploads.flatMap(({ upload, as }) => (as === "whole" ? [] : [upload.id]));
-    const shortened = [...new Set([...partlyShown, ...shortenedIn(kept, whole)])];
+    const shortened = [...new Set([...partlyShown, ...shortenedIn(selection, whole)])];
     const sizes = { limit: room, tokens, overBudgetBy: Math.max(0, tokens - room) };
-    return { messages, outcome: { ...sizes, removed: removedMessages(whole, kept), shortened } };
+    return { messages, outcome: { ...sizes, removed: removedMessages(whole, selection), shortened } };
   }
 
   async #measure(messages: readonly BaseMessage[], request: ReducerRequest): Promise<MeasuredRequest> {
@@ -164,9 +164,9 @@ export class RequestWindow {
   }
 
   #withParts(message: BaseMessage, parts: readonly ContentPart[]): BaseMessage {
-    const known = this.#carriers.get(message);
-    if (parts.length === 0 || (known !== undefined && sameElements(known.parts, parts))) {
-      return parts.length === 0 ? message : known!.of;
+    const carrier = this.#carriers.get(message);
+    if (parts.length === 0 || (carrier !== undefined && sameElements(carrier.parts, parts))) {
+      return parts.length === 0 ? message : carrier!.of;
     }
     const { content } = message;
     const own = typeof content === "string" ? (content === "" ? [] : [textBlock(content)]) : content;
@@ -194,6 +194,6 @@ function remindersOf(steps: readonly LoopStep[]): ReadonlyMap<string, string> {
 
 /** Ids of calls whose results are not those of `whole`. */
 function shortenedIn(messages: readonly BaseMessage[], whole: readonly BaseMessage[]): string[] {
-  const given = new Set(whole);
-  return messages.flatMap((message) => (given.has(message) ? [] : (answeredId(message) ?? [])));
+  const originals = new Set(whole);
+  return messages.flatMap((message) => (originals.has(message) ? [] : (answeredId(message) ?? [])));
 }

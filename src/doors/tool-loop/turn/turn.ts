@@ -97,18 +97,18 @@ export class LoopTurn {
    * Adds a message from the model, including its calls, as `answered` makes it of a copy: the application may change
    * its own object.
    */
-  addMessage(given: BaseMessage, answered: (copy: BaseMessage) => BaseMessage = (copy) => copy): void {
-    if (typeof (given as BaseMessage | undefined)?.getType !== "function" || roleOf(given) !== "ai") {
+  addMessage(message: BaseMessage, answered: (copy: BaseMessage) => BaseMessage = (copy) => copy): void {
+    if (typeof (message as BaseMessage | undefined)?.getType !== "function" || roleOf(message) !== "ai") {
       throw new ConfigurationError("message", "addAssistantMessage: the message must be an AIMessage.");
     }
-    const ids = requiredCallIds(given);
+    const ids = requiredCallIds(message);
     if (new Set(ids).size < ids.length || ids.some((id) => this.#openCalls.has(id))) {
       throw new ConfigurationError(
         "id",
         "HistoryManager: two tool calls that wait for results have the same id; give each call its own id.",
       );
     }
-    const step = { message: answered(copyMessage(given)), results: ids.map(() => undefined) };
+    const step = { message: answered(copyMessage(message)), results: ids.map(() => undefined) };
     this.steps.push(step);
     ids.forEach((id, place) => this.#openCalls.set(id, { step, place }));
   }
@@ -134,11 +134,11 @@ export class LoopTurn {
     contents: readonly UploadedContent[],
     { stored, limits }: { readonly stored: readonly Upload[]; readonly limits: UploadLimits },
   ): void {
-    const known = this.uploadsWith(stored);
-    const first = known.reduce((next, { sequence }) => Math.max(next, sequence + 1), 0);
+    const uploads = this.uploadsWith(stored);
+    const first = uploads.reduce((next, { sequence }) => Math.max(next, sequence + 1), 0);
     const added = contents.map((content, index) => toUpload(content, first + index));
     const ids = new Set(added.map(({ id }) => id));
-    checkUploadSizes([...known.filter(({ id }) => !ids.has(id)), ...added], limits);
+    checkUploadSizes([...uploads.filter(({ id }) => !ids.has(id)), ...added], limits);
     for (const upload of added) {
       this.uploads.set(upload.id, upload);
       this.removedUploads.delete(upload.id);
@@ -155,8 +155,8 @@ export class LoopTurn {
 
   /** Returns the session's uploads as they will be after the turn, in the order in which they were added. */
   uploadsWith(stored: readonly Upload[]): Upload[] {
-    const kept = stored.filter(({ id }) => !this.uploads.has(id) && !this.removedUploads.has(id));
-    return [...kept, ...this.uploads.values()];
+    const rest = stored.filter(({ id }) => !this.uploads.has(id) && !this.removedUploads.has(id));
+    return [...rest, ...this.uploads.values()];
   }
 
   unnumbered(): ToolResult[] {

@@ -19,7 +19,7 @@ const openAIKey = "lcmem_openai";
  * @throws RecordError `unsupported_message` for a value that is not a message, or a type without a role in the format.
  */
 export function fromLangChain(message: BaseMessage, position: number): OpenAIMessage {
-  const { fields, kept } = takeKept(fieldsOf(message, position));
+  const { fields, extras } = takeExtras(fieldsOf(message, position));
   const plain = toOpenAI(fields);
   if (plain === undefined) {
     const reason = "its type has no role in OpenAI's chat format";
@@ -32,7 +32,7 @@ export function fromLangChain(message: BaseMessage, position: number): OpenAIMes
   const whole = restore({
     merge: (base, part) => ({ ...base, ...part }),
     base: plain as unknown as Fields,
-    kept,
+    extras,
     agrees: (candidate) =>
       candidate["role"] === plain.role && isMessage(candidate) && saysOneOf(fieldsFrom(candidate), said, fields),
   });
@@ -51,7 +51,7 @@ export function toLangChain(message: OpenAIMessage): BaseMessage {
   const whole = restore({
     merge: mergeFields,
     base: fields,
-    kept: langchain,
+    extras: langchain,
     agrees: (candidate) =>
       saysOneOf(attempt(() => toOpenAI(candidate)) as Fields | undefined, said, plain as unknown as Fields),
   });
@@ -59,21 +59,21 @@ export function toLangChain(message: OpenAIMessage): BaseMessage {
 }
 
 function keep(plain: OpenAIMessage, fields: Fields): BaseMessage {
-  const kept = difference(plain as unknown as Fields, (toOpenAI(fields) ?? {}) as Fields);
+  const extras = difference(plain as unknown as Fields, (toOpenAI(fields) ?? {}) as Fields);
   return messageOf(
-    kept === undefined ? fields : mergeFields(fields, { additional_kwargs: { [openAIKey]: tagged(kept) } }),
+    extras === undefined ? fields : mergeFields(fields, { additional_kwargs: { [openAIKey]: tagged(extras) } }),
   );
 }
 
-function takeKept(fields: Fields): { fields: Fields; kept: Fields } {
+function takeExtras(fields: Fields): { fields: Fields; extras: Fields } {
   const { additional_kwargs: kwargs, ...others } = fields;
   if (!isPlainObject(kwargs) || !isPlainObject(kwargs[openAIKey])) {
-    return { fields, kept: {} };
+    return { fields, extras: {} };
   }
-  const { [openAIKey]: kept, ...rest } = kwargs;
+  const { [openAIKey]: extras, ...rest } = kwargs;
   return {
     fields: Object.keys(rest).length > 0 ? { ...others, additional_kwargs: rest } : others,
-    kept: untagged(kept) as Fields,
+    extras: untagged(extras) as Fields,
   };
 }
 
@@ -83,7 +83,7 @@ function fieldsFrom(message: Fields): Fields {
 
 interface Restoration {
   readonly base: Fields;
-  readonly kept: Fields;
+  readonly extras: Fields;
   readonly merge: (base: Fields, part: Fields) => Fields;
   readonly agrees: (candidate: Fields) => boolean;
 }
@@ -109,12 +109,12 @@ const decisive: ReadonlySet<string> = new Set([
 ]);
 
 /** Merges what was kept into the base; if it no longer agrees (the base was edited), merges only the parts that do. */
-function restore({ base, kept, merge, agrees }: Restoration): Fields {
-  const whole = merge(base, kept);
-  if (Object.keys(kept).length === 0 || agrees(whole)) {
+function restore({ base, extras, merge, agrees }: Restoration): Fields {
+  const whole = merge(base, extras);
+  if (Object.keys(extras).length === 0 || agrees(whole)) {
     return whole;
   }
-  const entries = Object.entries(kept);
+  const entries = Object.entries(extras);
   // Other fields are merged together: one by one, the time would grow with the square of their number.
   const others = entries.filter(([key]) => !decisive.has(key));
   const parts = [...entries.filter(([key]) => decisive.has(key)).map((entry) => [entry]), others];
@@ -134,10 +134,10 @@ function saysOneOf(candidate: Fields | undefined, one: Fields, other: Fields): b
 }
 
 /** Drops inherited `additional_kwargs` if the type is not the one that the role suggests (a generic message). */
-function mergeFields({ additional_kwargs: inherited, ...base }: Fields, kept: Fields): Fields {
-  const own = kept["additional_kwargs"];
-  const kwargs = kept["type"] === undefined ? { ...(inherited as object), ...(own as object) } : own;
-  const { additional_kwargs: _, ...merged } = { ...base, ...kept };
+function mergeFields({ additional_kwargs: inherited, ...base }: Fields, part: Fields): Fields {
+  const own = part["additional_kwargs"];
+  const kwargs = part["type"] === undefined ? { ...(inherited as object), ...(own as object) } : own;
+  const { additional_kwargs: _, ...merged } = { ...base, ...part };
   return isPlainObject(kwargs) && Object.keys(kwargs).length > 0 ? { ...merged, additional_kwargs: kwargs } : merged;
 }
 

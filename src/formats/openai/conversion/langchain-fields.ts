@@ -57,8 +57,8 @@ export function toFields(message: OpenAIMessage): Fields {
 }
 
 /** Converts LangChain's fields to a message in OpenAI's format; undefined if the format has no role for it. */
-export function toOpenAI(given: Fields): OpenAIMessage | undefined {
-  const fields = untagged(given) as Fields;
+export function toOpenAI(source: Fields): OpenAIMessage | undefined {
+  const fields = untagged(source) as Fields;
   const role = openAIRoleOf(fields);
   if (role === undefined) {
     return undefined;

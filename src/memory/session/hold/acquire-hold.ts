@@ -217,10 +217,10 @@ async function enter(
 ): Promise<Required<SessionHold>> {
   const { session, deadline, signal } = waiting;
   let place = { ahead: -1, since: performance.now() };
-  let found = waiting.place ?? (await data.acquireHold(session, entry));
+  let reply = waiting.place ?? (await data.acquireHold(session, entry));
   for (;;) {
-    if (found.isHeld) {
-      return found.hold;
+    if (reply.isHeld) {
+      return reply.hold;
     }
     signal?.throwIfAborted();
     const now = performance.now();
@@ -228,10 +228,10 @@ async function enter(
       throw busy(waiting);
     }
     waiting.waits();
-    place = found.ahead === place.ahead ? place : { ahead: found.ahead, since: now };
+    place = reply.ahead === place.ahead ? place : { ahead: reply.ahead, since: now };
     const pause = Math.max(shortestPauseMs * (place.ahead + 1), (now - place.since) / 20);
     await delay(Math.min(pause, longestPauseMs, deadline - now), undefined, signal && { signal });
-    found = await data.acquireHold(session, entry);
+    reply = await data.acquireHold(session, entry);
   }
 }
 

@@ -39,14 +39,14 @@ export class DataKeys<Key extends OpenKey = OpenKey> extends BoundedMap<string, 
 
   /** The key of a name, or the one of the next write, if it may be used still. */
   atHand(id: string, name?: string): Key | undefined {
-    const known = this.get(name === undefined ? id : `${name}\0${id}`);
-    return known !== undefined && performance.now() < known.until ? known : undefined;
+    const entry = this.get(name === undefined ? id : `${name}\0${id}`);
+    return entry !== undefined && performance.now() < entry.until ? entry : undefined;
   }
 
   /** Notes a key, which is that of the next write. */
-  note(id: string, known: Key): Key {
-    this.set(id, known).set(`${known.key.id}\0${id}`, known);
-    return known;
+  note(id: string, entry: Key): Key {
+    this.set(id, entry).set(`${entry.key.id}\0${id}`, entry);
+    return entry;
   }
 
   /** A stored key, unwrapped. @throws EncryptionError `wrong_key`, and as {@link KeyRing.master}. */
@@ -105,9 +105,9 @@ export class SessionKeys extends DataKeys<KnownKey> {
   }
 
   /** The key of a session if it is at hand, and opens for the caller. */
-  known({ id, owner }: SessionRef): KnownKey | undefined {
-    const known = this.atHand(id);
-    return known !== undefined && opensFor(known, owner) ? known : undefined;
+  keyOf({ id, owner }: SessionRef): KnownKey | undefined {
+    const entry = this.atHand(id);
+    return entry !== undefined && opensFor(entry, owner) ? entry : undefined;
   }
 
   /**
@@ -117,15 +117,15 @@ export class SessionKeys extends DataKeys<KnownKey> {
    * @throws EncryptionError, as {@link KeyRing.master}.
    */
   async forWrite(session: SessionRef): Promise<KnownKey | undefined> {
-    const known = this.known(session);
-    if (known?.isStored === true) {
-      return known;
+    const entry = this.keyOf(session);
+    if (entry?.isStored === true) {
+      return entry;
     }
     const { id, owner } = session;
     const master = await this.ring.current(id);
-    const found = this.known(session);
-    if (found !== undefined && (found.isStored || keyParts(found.stored).masterId === master?.id)) {
-      return found;
+    const current = this.keyOf(session);
+    if (current !== undefined && (current.isStored || keyParts(current.stored).masterId === master?.id)) {
+      return current;
     }
     const mark = owner === undefined ? "" : markOf(owner);
     return master && this.note(id, { ...this.make(id, master, mark), isStored: false });
@@ -139,16 +139,16 @@ export class SessionKeys extends DataKeys<KnownKey> {
    */
   async adopt(session: SessionRef, stored: StoredKey): Promise<KnownKey> {
     const { id, owner } = session;
-    const known = this.known(session);
-    if (known?.key.id === keyParts(stored).name) {
-      known.isStored = true;
-      return known;
+    const entry = this.keyOf(session);
+    if (entry?.key.id === keyParts(stored).name) {
+      entry.isStored = true;
+      return entry;
     }
-    const found = { ...(await this.open(id, stored)), isStored: true };
-    if (!opensFor(found, owner)) {
+    const fresh = { ...(await this.open(id, stored)), isStored: true };
+    if (!opensFor(fresh, owner)) {
       throw wrongKey(id, keyParts(stored).masterId);
     }
-    return this.note(id, found);
+    return this.note(id, fresh);
   }
 }
 
@@ -156,18 +156,18 @@ export class SessionKeys extends DataKeys<KnownKey> {
  * True if a key is bound to the caller's owner, or to none. Somebody who can write to Redis may have changed the owner
  * that the gate compares. A proposal must be bound to the very owner that its session will have.
  */
-function opensFor(known: KnownKey, owner: string | undefined): boolean {
-  if (known.isStored && known.owner === owner) {
+function opensFor(entry: KnownKey, owner: string | undefined): boolean {
+  if (entry.isStored && entry.owner === owner) {
     return true;
   }
-  const { mark } = keyParts(known.stored);
-  if (owner === undefined || (mark === "" && known.isStored)) {
-    return known.isStored || mark === "";
+  const { mark } = keyParts(entry.stored);
+  if (owner === undefined || (mark === "" && entry.isStored)) {
+    return entry.isStored || mark === "";
   }
-  if (known.owner !== owner && mark === markOf(owner)) {
-    known.owner = owner;
+  if (entry.owner !== owner && mark === markOf(owner)) {
+    entry.owner = owner;
   }
-  return known.owner === owner;
+  return entry.owner === owner;
 }
 
 function markOf(owner: string): string {

@@ -78,9 +78,9 @@ export class KeyRing {
     if (!isKeyId(id)) {
       throw new RecordError("encryption: the data names a key by a text that is no id of a key.", { code: "corrupt" });
     }
-    const known = this.#masters.get(id);
-    if (known !== undefined && performance.now() < known.until) {
-      return known.master;
+    const entry = this.#masters.get(id);
+    if (entry !== undefined && performance.now() < entry.until) {
+      return entry.master;
     }
     const loading = this.#loading.get(id) ?? this.#ask(id, sessionId).finally(() => this.#loading.delete(id));
     this.#loading.set(id, loading);
