@@ -27,7 +27,7 @@ export async function describeSession(
   if (figures === undefined && (await remainsOf(server, sessionId)) === undefined) {
     return undefined;
   }
-  const known = details ?? {
+  const base = details ?? {
     sessionId,
     label: {},
     labelVersion: "",
@@ -37,10 +37,10 @@ export async function describeSession(
     rounds: 0,
   };
   if (figures === undefined || figures === "wrong type") {
-    return { ...known, messages: 0, rounds: 0, damaged: true };
+    return { ...base, messages: 0, rounds: 0, damaged: true };
   }
   const { messages, rounds, damaged } = figures;
-  return { ...known, messages, rounds: Math.max(0, Math.min(rounds, messages)), ...(damaged && { damaged }) };
+  return { ...base, messages, rounds: Math.max(0, Math.min(rounds, messages)), ...(damaged && { damaged }) };
 }
 
 async function detailsOf(
@@ -86,7 +86,7 @@ export async function* allSessions(
 ): AsyncGenerator<FoundSession> {
   let batch: string[] = [];
   // Asked for only when they are awaited: what this generator's reader leaves early must not be rejected unseen.
-  const found = async () => {
+  const batchDetails = async () => {
     const details = await Promise.all(batch.map((sessionId) => describeSession(server, sessionId)));
     batch = [];
     return details.filter((one) => one !== undefined);
@@ -97,8 +97,8 @@ export async function* allSessions(
     }
     batch.push(sessionId);
     if (batch.length === batchSize) {
-      yield* await found();
+      yield* await batchDetails();
     }
   }
-  yield* await found();
+  yield* await batchDetails();
 }

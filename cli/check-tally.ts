@@ -29,7 +29,7 @@ export class Tally {
   readonly #lacking = new Map<string, number>();
   checked = 0;
   unopened = 0;
-  found = 0;
+  findingCount = 0;
   errors = 0;
 
   constructor(screen: Screen, noun: string, options: { readonly all?: boolean; readonly warnings?: boolean }) {
@@ -52,7 +52,7 @@ export class Tally {
         await this.#screen.line(printable(`${name}: ${problem}${place}: ${detail}`));
       }
     }
-    this.found += findings.length;
+    this.findingCount += findings.length;
     this.errors += findings.filter(({ severity }) => severity === "error").length;
     this.checked += isOpened ? 1 : 0;
     this.unopened += !isOpened && all.length > 0 ? 1 : 0;
@@ -70,7 +70,7 @@ export class Tally {
 /** Prints how many were checked, and what was found. */
 export async function printTotals(screen: Screen, tallies: readonly Tally[], nouns: string): Promise<void> {
   const unopened = tallies.reduce((sum, tally) => sum + tally.unopened, 0);
-  const found = tallies.reduce((sum, tally) => sum + tally.found, 0);
+  const findings = tallies.reduce((sum, tally) => sum + tally.findingCount, 0);
   const not = unopened === 0 ? "" : `, ${whole(unopened)} could not be`;
-  await screen.line(`${nouns} checked${not}, ${counted(found, "finding")}.`);
+  await screen.line(`${nouns} checked${not}, ${counted(findings, "finding")}.`);
 }

@@ -31,9 +31,9 @@ export async function checkThread(
   }
   const all: ThreadFinding[] = [];
   try {
-    for await (const found of checkpointsOf(server, threadId)) {
-      if ("error" in found) {
-        all.push(findingOf(threadId, found));
+    for await (const checkpoint of checkpointsOf(server, threadId)) {
+      if ("error" in checkpoint) {
+        all.push(findingOf(threadId, checkpoint));
       }
     }
   } catch (error) {

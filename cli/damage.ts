@@ -66,8 +66,8 @@ export function damageOf(remains: Remains): Damage {
   const before = lengthBefore(remains);
   if (messages === 0) {
     const lost = before === undefined ? "no message is left" : `all ${counted(before, "message")} are gone`;
-    const kept = missing.has("state") ? "remove what is left of it" : "keep it without messages";
-    const advice = `delete the session, or ${kept} by rebuild --yes`;
+    const remedy = missing.has("state") ? "remove what is left of it" : "keep it without messages";
+    const advice = `delete the session, or ${remedy} by rebuild --yes`;
     return { sentence: `${lost}, and rebuild cannot bring them back; ${advice}`, rebuildHelps: false };
   }
   const what =
@@ -94,13 +94,13 @@ export interface UnreadableRecord {
 
 /** The records that reads skipped, each once: the same one is read by a view and by a page. */
 export function unreadableRecords(events: readonly MemoryEvent[]): UnreadableRecord[] {
-  const found = new Map<number | undefined, string>();
+  const details = new Map<number | undefined, string>();
   for (const event of events) {
     if (event.type === "record_skipped") {
-      found.set(event.position, event.error.message);
+      details.set(event.position, event.error.message);
     }
   }
-  return [...found].map(([position, detail]) => ({ detail, ...(position !== undefined && { position }) }));
+  return [...details].map(([position, detail]) => ({ detail, ...(position !== undefined && { position }) }));
 }
 
 /** An error about a session: where it says no more than that the session is damaged, the damage. */

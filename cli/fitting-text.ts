@@ -50,15 +50,15 @@ export function cutText(text: string, width: number): string {
   if (stringWidth(text) <= width) {
     return text;
   }
-  let [kept, used] = ["", 0];
+  let [start, used] = ["", 0];
   for (const part of graphemesOf(text)) {
     used += stringWidth(part);
     if (used > width - 1) {
       break;
     }
-    kept += part;
+    start += part;
   }
-  return width < 1 ? "" : kept + ellipsis;
+  return width < 1 ? "" : start + ellipsis;
 }
 
 /** Text with spaces in front of it or behind it, as wide as its column. */

@@ -56,9 +56,9 @@ export async function findLostMessages(server: Server, sessionId: string, remain
 async function openerOf({ store }: Server, sessionId: string): Promise<SealedCalls> {
   const parts = sealedParts(store);
   const opener = new SealedCalls(parts?.keys ?? new SessionKeys(KeyRing.of({ current: null })), { id: sessionId });
-  const found = await store.edits.readKey({ id: sessionId });
-  if (found?.stored !== undefined) {
-    await opener.learn(found.stored);
+  const state = await store.edits.readKey({ id: sessionId });
+  if (state?.stored !== undefined) {
+    await opener.learn(state.stored);
   }
   return opener;
 }
@@ -78,8 +78,8 @@ async function placesOf(
     return ids.map(() => undefined);
   }
   const fields = ids.map((id) => (id === undefined ? "" : idHash(id)));
-  const found = await client.hmget(sessionKeys(keyPrefix, sessionId).ids, ...fields);
-  return found.map((text) => (text === null ? undefined : Number(text.slice(digestLength))));
+  const values = await client.hmget(sessionKeys(keyPrefix, sessionId).ids, ...fields);
+  return values.map((text) => (text === null ? undefined : Number(text.slice(digestLength))));
 }
 
 /** A message that the index does not know stood behind the one before it. */

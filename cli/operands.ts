@@ -40,7 +40,7 @@ export function refuseNamespace(
 /** One of several words, as an option's value. */
 export function oneOf<Word extends string>(words: readonly Word[]): (value: string) => Word {
   return (value) => {
-    const word = words.find((known) => known === value);
+    const word = words.find((each) => each === value);
     if (word === undefined) {
       throw new InvalidArgumentError(`It must be one of ${words.join(", ")}.`);
     }

@@ -64,11 +64,11 @@ export async function openServer(
   env: Environment,
   onEvent?: MemoryEventHandler,
 ): Promise<Server> {
-  const given = url ?? env["REDIS_URL"] ?? "redis://localhost:6379";
-  const parsed = urlOptions({ url: given, option: url === undefined ? "REDIS_URL" : "--url", owner: "Server" });
+  const source = url ?? env["REDIS_URL"] ?? "redis://localhost:6379";
+  const parsed = urlOptions({ url: source, option: url === undefined ? "REDIS_URL" : "--url", owner: "Server" });
   const encryption = encryptionKeysIn(env[keysVariable]);
   const options: RedisOptions = { ...parsed.options, ...login(env), ...tls(env), lazyConnect: true };
-  const address = addressOf(given);
+  const address = addressOf(source);
   const node = await connected(await oneNode(parsed.url, options), address);
   const isNode = await isOfCluster(node);
   if (cluster === true && !isNode) {

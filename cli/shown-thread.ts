@@ -24,17 +24,17 @@ export async function showThread(
   const { thread: threadId, content = false, last = Infinity } = options;
   const server = await openServer(options, env);
   try {
-    const found = await describeThread(server, threadId);
-    if (found === undefined) {
+    const thread = await describeThread(server, threadId);
+    if (thread === undefined) {
       throw noThread("show", threadId);
     }
     const read = await readThread(server, { threadId, last, signal });
     if (signal.aborted) {
       return interrupted(screen, "No checkpoint is shown.");
     }
-    await printHeading(screen, found);
+    await printHeading(screen, thread);
     await printAll(screen, read, content);
-    const damaged = read.shown.filter((found) => "error" in found);
+    const damaged = read.shown.filter((checkpoint) => "error" in checkpoint);
     for (const checkpoint of damaged) {
       screen.note(printable(`Not shown: checkpoint ${checkpoint.id}: ${problemOfCheckpoint(checkpoint)}`));
     }
@@ -61,12 +61,12 @@ async function readThread(
   const byPlace = new Map<string, CheckpointSummary>();
   const awaited = new Set<string>();
   try {
-    for await (const found of checkpointsOf(server, threadId)) {
+    for await (const checkpoint of checkpointsOf(server, threadId)) {
       if (signal.aborted || (shown.length >= last && awaited.size === 0)) {
         break;
       }
-      const summary = "error" in found ? found : summaryOf(found);
-      awaited.delete(placeName(found));
+      const summary = "error" in checkpoint ? checkpoint : summaryOf(checkpoint);
+      awaited.delete(placeName(checkpoint));
       if (!("error" in summary)) {
         byPlace.set(placeName(summary), summary);
       }

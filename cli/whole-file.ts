@@ -27,14 +27,14 @@ export class WholeFile {
 
   /** @throws UsageError if no file can be written there. */
   static async create(path: string): Promise<WholeFile> {
-    const found = await stat(path).catch(() => undefined);
-    if (found?.isDirectory()) {
+    const file = await stat(path).catch(() => undefined);
+    if (file?.isDirectory()) {
       throw new UsageError(`${path}: is a folder; name a file.`);
     }
-    if (found?.isFile() && (found.mode & 0o222) === 0) {
+    if (file?.isFile() && (file.mode & 0o222) === 0) {
       throw new UsageError(`${path}: is write-protected; name another file.`);
     }
-    const isSpecial = (found !== undefined && !found.isFile()) || (await leadsToProcess(path));
+    const isSpecial = (file !== undefined && !file.isFile()) || (await leadsToProcess(path));
     const part = isSpecial ? undefined : `${path}.${randomToken()}.part`;
     try {
       // Nobody else may read what conversations hold.

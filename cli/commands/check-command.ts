@@ -111,8 +111,8 @@ async function note(parts: Parts, { kind, id }: FoundPiece, tallies: Tallies): P
   if (kind === "session" || kind === "thread") {
     return tallies[kind].note(await readers[kind](parts, id), kind === "session" ? id : `thread ${id}`);
   }
-  const found = await problemsOf(wireOfServer(parts.server), { kind, id });
-  const all = found.map((detail) => ({ kind, problem: "unreadable", severity: "error" as const, detail }));
+  const problems = await problemsOf(wireOfServer(parts.server), { kind, id });
+  const all = problems.map((detail) => ({ kind, problem: "unreadable", severity: "error" as const, detail }));
   return tallies.other.note({ isOpened: true, all }, kind);
 }
 
@@ -135,7 +135,7 @@ async function summarize(
   if (sessions.errors + threads.errors + other.errors > 0) {
     return exitCodes.findings;
   }
-  return sessions.found > 0 ? exitCodes.warnings : exitCodes.done;
+  return sessions.findingCount > 0 ? exitCodes.warnings : exitCodes.done;
 }
 
 /** The named sessions and thread, or all that the table of kinds knows, each once. */
@@ -207,15 +207,15 @@ async function damageIn(
   server: Server,
   { sessionId, remains: before, events }: Pick<Checked, "sessionId" | "events"> & { readonly remains: Remains },
 ): Promise<SessionFinding[]> {
-  const found: SessionFinding[] = [];
+  const findings: SessionFinding[] = [];
   // The index of its messages alone is no session to the library: it reports no damage.
   const isDamaged = events.some(({ type }) => type === "damaged") || before.missing.has("state");
   const remains = isDamaged ? await remainsOf(server, sessionId) : undefined;
   if (remains !== undefined) {
-    found.push({ sessionId, problem: "damaged", severity: "error", detail: damageOf(remains).sentence });
+    findings.push({ sessionId, problem: "damaged", severity: "error", detail: damageOf(remains).sentence });
   }
   const unreadable = unreadableRecords(events).map((record) => ({
     ...{ sessionId, problem: "unreadable record" as const, severity: "error" as const, ...record },
   }));
-  return [...found, ...unreadable];
+  return [...findings, ...unreadable];
 }

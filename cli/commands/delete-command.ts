@@ -112,8 +112,8 @@ async function deleteOwned(
     });
     bar.stop();
     await screen.record({ owner, sessions, items });
-    const asked = items === "not asked" ? "items not asked (--namespace)" : counted(items, "item");
-    await screen.line(printable(`${owner}: ${counted(sessions, "session")} deleted, ${asked}`));
+    const itemsText = items === "not asked" ? "items not asked (--namespace)" : counted(items, "item");
+    await screen.line(printable(`${owner}: ${counted(sessions, "session")} deleted, ${itemsText}`));
     return sessions === 0 && (items === 0 || items === "not asked") ? exitCodes.nothing : exitCodes.done;
   } catch (error) {
     if (signal.aborted) {

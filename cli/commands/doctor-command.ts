@@ -32,9 +32,9 @@ async function doctor({ screen, env, signal }: CommandContext, options: ServerOp
         return interrupted(screen, "Not all servers were looked at.");
       }
       const question = { keyPrefix: options.prefix, user, isAlone: node === server.client };
-      const found = await findingsOf(node, question);
-      found.forEach(({ level }) => (count[level] += 1));
-      await print(screen, addressOf(node), found);
+      const findings = await findingsOf(node, question);
+      findings.forEach(({ level }) => (count[level] += 1));
+      await print(screen, addressOf(node), findings);
     }
   } finally {
     await server.close();

@@ -204,8 +204,8 @@ async function progress(
     return new ProgressBar(undefined, { total: undefined, unit: "messages" });
   }
   let total = 0;
-  const found = named.length > 0 ? sessionsNamed(server, named) : allSessions(server, { owner: options.owner, signal });
-  for await (const session of found) {
+  const list = named.length > 0 ? sessionsNamed(server, named) : allSessions(server, { owner: options.owner, signal });
+  for await (const session of list) {
     total += session?.messages ?? 0;
   }
   return new ProgressBar(screen, { total, unit: "messages" });

@@ -105,8 +105,8 @@ async function importFile(context: CommandContext, options: ImportOptions, file:
 
 /** The size of a file; undefined for standard input, and for pipes. */
 async function sizeOf(path: string): Promise<number | undefined> {
-  const found = path === "-" ? undefined : await stat(path).catch(() => undefined);
-  return found?.isFile() ? found.size : undefined;
+  const file = path === "-" ? undefined : await stat(path).catch(() => undefined);
+  return file?.isFile() ? file.size : undefined;
 }
 
 interface Import {

@@ -170,10 +170,10 @@ class Migration {
     }
     // Without a copy there is nothing to compare, unless it was asked for.
     const compares = options.verify === true || options.dryRun !== true;
-    const found: Difference | undefined = compares ? await compareSession(source, target) : undefined;
-    if (found !== undefined) {
+    const difference: Difference | undefined = compares ? await compareSession(source, target) : undefined;
+    if (difference !== undefined) {
       tally.different += 1;
-      await report(context.screen, { place: source.place, problem: "differs", ...found });
+      await report(context.screen, { place: source.place, problem: "differs", ...difference });
     } else if (options.inPlace && copied.skipped === 0) {
       await this.#remove(source, copied);
     }

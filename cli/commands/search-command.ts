@@ -45,20 +45,20 @@ async function search(
   text: string,
 ): Promise<ExitCode> {
   const { owner } = options;
-  const asked = { text, roles, maxMessages: stepMessages, ...(owner !== undefined && { owner }) };
+  const request = { text, roles, maxMessages: stepMessages, ...(owner !== undefined && { owner }) };
   const server = await openServer(options, env, (event) => noteSkipped(screen, event));
-  const total = { found: 0, sessions: 0, messages: 0, skipped: 0 };
+  const total = { matches: 0, sessions: 0, messages: 0, skipped: 0 };
   try {
     for (let cursor: string | null | undefined = options.cursor; ;) {
-      const limit = Math.min(1_000, options.limit - total.found);
-      const page = await server.memory.sessions.search({ ...asked, limit, cursor });
+      const limit = Math.min(1_000, options.limit - total.matches);
+      const page = await server.memory.sessions.search({ ...request, limit, cursor });
       await show(screen, page, { text, content: options.content === true });
-      total.found += page.sessions.length;
+      total.matches += page.sessions.length;
       total.sessions += page.searched.sessions;
       total.messages += page.searched.messages;
       total.skipped += page.searched.skipped;
       cursor = page.next;
-      if (cursor === null || total.found >= options.limit || signal.aborted) {
+      if (cursor === null || total.matches >= options.limit || signal.aborted) {
         screen.note(summaryOf(total, cursor));
         return total.skipped > 0 ? exitCodes.findings : exitCodes.done;
       }
@@ -90,13 +90,13 @@ async function show(screen: Screen, { sessions }: SessionSearch, { text, content
 }
 
 function summaryOf(
-  total: { readonly found: number; readonly sessions: number; readonly messages: number; readonly skipped: number },
+  total: { readonly matches: number; readonly sessions: number; readonly messages: number; readonly skipped: number },
   next: string | null,
 ): string {
   const read = total.messages > 0 ? ` and ${counted(total.messages, "message")}` : "";
   const left = total.skipped > 0 ? ` ${whole(total.skipped)} could not be read.` : "";
   const more = next === null ? "" : ` --cursor ${next} goes on.`;
-  return `${counted(total.found, "session")} found in ${counted(total.sessions, "session")}${read}.${left}${more}`;
+  return `${counted(total.matches, "session")} found in ${counted(total.sessions, "session")}${read}.${left}${more}`;
 }
 
 function recordOf({ match, ...session }: FoundSession, content: boolean): object {

@@ -37,8 +37,8 @@ async function listThreads({ screen, env, signal }: CommandContext, options: Thr
     const threads: FoundThread[] = [];
     for await (const ids of threadIds(server, signal)) {
       const wanted = ids.filter((id) => options.match === undefined || id.includes(options.match));
-      const found = await Promise.all(wanted.map((id) => describeThread(server, id)));
-      threads.push(...found.flatMap((thread) => thread ?? []));
+      const results = await Promise.all(wanted.map((id) => describeThread(server, id)));
+      threads.push(...results.flatMap((thread) => thread ?? []));
     }
     if (signal.aborted) {
       return interrupted(screen, "Nothing is listed, because not all threads were looked at.");

@@ -60,7 +60,7 @@ async function watch(context: CommandContext, options: WatchOptions, sessionId: 
         await screen.line(`reduced: ${whole(before.messages)} → ${whole(after.messages)} messages in the view`);
       }
       reductions = next === null ? seen : reductions;
-      damage = await mark(screen, { server, sessionId, events, known: damage });
+      damage = await mark(screen, { server, sessionId, events, lastDamage: damage });
       if (next === null) {
         await pause(options.every, undefined, { signal }).catch(() => undefined);
       }
@@ -84,17 +84,17 @@ interface Watched {
   /** Events of the reads since the last look; emptied here. */
   readonly events: MemoryEvent[];
   /** The damage that is on the screen already. */
-  readonly known: string | undefined;
+  readonly lastDamage: string | undefined;
 }
 
 /** Says that the session is damaged, once for each damage, and returns the damage. */
-async function mark(screen: Screen, { server, sessionId, events, known }: Watched): Promise<string | undefined> {
+async function mark(screen: Screen, { server, sessionId, events, lastDamage }: Watched): Promise<string | undefined> {
   const isReported = events.splice(0).some(({ type }) => type === "damaged");
   const remains = await remainsOf(server, sessionId);
   // A log or an index alone is no session to the library: it reports no damage.
   const isDamaged = remains !== undefined && (isReported || remains.missing.has("state"));
   const damage = isDamaged ? damageOf(remains).sentence : undefined;
-  if (damage !== undefined && damage !== known) {
+  if (damage !== undefined && damage !== lastDamage) {
     await screen.record({ damaged: damage });
     await screen.line(printable(`damaged: ${damage}`));
   }

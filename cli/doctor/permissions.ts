@@ -85,7 +85,7 @@ export async function permissionFindings(node: Redis, keyPrefix: string, user: s
   }
   const ofParts = await refusedForParts(node, key);
   await node.call("exec").catch(() => undefined);
-  const found = groups.filter((group) => refused.get(group)!.length > 0);
+  const refusedGroups = groups.filter((group) => refused.get(group)!.length > 0);
   const notes = ofParts.map(({ part, commands }) =>
     finding(
       "note",
@@ -94,14 +94,14 @@ export async function permissionFindings(node: Redis, keyPrefix: string, user: s
       `Only ${part} needs them. ${aclLine(user, commands)}`,
     ),
   );
-  return found.length === 0
+  return refusedGroups.length === 0
     ? [finding("ok", "permissions", `${user} may run every command that the package needs`), ...notes]
-    : [...found.map((group) => refusal(group, user, refused.get(group)!)), ...notes];
+    : [...refusedGroups.map((group) => refusal(group, user, refused.get(group)!)), ...notes];
 }
 
 /** The commands of single parts that this user may not run, part by part. */
 async function refusedForParts(node: Redis, key: string) {
-  const found: { readonly part: string; readonly commands: readonly string[] }[] = [];
+  const parts: { readonly part: string; readonly commands: readonly string[] }[] = [];
   for (const [part, commands] of Object.entries(partCommands)) {
     const refused: string[] = [];
     for (const command of commands) {
@@ -112,10 +112,10 @@ async function refusedForParts(node: Redis, key: string) {
       });
     }
     if (refused.length > 0) {
-      found.push({ part, commands: refused });
+      parts.push({ part, commands: refused });
     }
   }
-  return found;
+  return parts;
 }
 
 function refusal(group: Probed, user: string, commands: readonly string[]): Finding {

@@ -124,6 +124,6 @@ function namedSession(value: unknown, format: ChatFormat): string | undefined {
   const thread = isRecord(configurable) ? configurable["thread_id"] : undefined;
   const named = [value["sessionId"], value["session_id"], thread, value["thread_id"]];
   const id = format === "openai" || format === "message-history" ? value["id"] : undefined;
-  const found = [...named, id].find((one) => (typeof one === "string" && one !== "") || Number.isFinite(one));
-  return found === undefined ? undefined : String(found);
+  const name = [...named, id].find((one) => (typeof one === "string" && one !== "") || Number.isFinite(one));
+  return name === undefined ? undefined : String(name);
 }

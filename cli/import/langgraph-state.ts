@@ -26,5 +26,5 @@ function messagesIn(value: unknown): readonly unknown[] | undefined {
     return undefined;
   }
   const places = [value["messages"], value["values"], value["channel_values"], value["checkpoint"]];
-  return places.map(messagesIn).find((found) => found !== undefined);
+  return places.map(messagesIn).find((list) => list !== undefined);
 }

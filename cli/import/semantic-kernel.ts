@@ -22,8 +22,8 @@ export function messagesOfChatHistory(value: unknown): OpenAIMessage[] {
   return isNew ? [{ role: "system", content: system }, ...messages] : messages;
 }
 
-function messagesOf(given: unknown, index: number): OpenAIMessage[] {
-  const message = lowered(given);
+function messagesOf(value: unknown, index: number): OpenAIMessage[] {
+  const message = lowered(value);
   const role = roleOf(message["role"]);
   if (role === undefined) {
     throw new DataError(`message ${index} has no role of Semantic Kernel`);
@@ -72,8 +72,8 @@ function itemsOf(message: Fields, index: number): Item[] {
   if (!Array.isArray(items) || items.length === 0) {
     return typeof content === "string" ? [{ kind: "text", item: { text: content } }] : [];
   }
-  return items.map((given) => {
-    const item = lowered(given);
+  return items.map((value) => {
+    const item = lowered(value);
     const type = textIn(item, "$type") ?? textIn(item, "contenttype");
     if (type === undefined) {
       throw new DataError(`an item of message ${index} has no type`);
@@ -117,8 +117,8 @@ function plainOr(parts: readonly ContentPart[]): string | ContentPart[] {
 }
 
 function callOf(item: Fields, index: number, place: number): NonNullable<OpenAIMessage["tool_calls"]>[number] {
-  const given = item["arguments"] ?? {};
-  const text = typeof given === "string" ? given : JSON.stringify(given);
+  const args = item["arguments"] ?? {};
+  const text = typeof args === "string" ? args : JSON.stringify(args);
   const id = textIn(item, "id") ?? `call-${index}-${place}`;
   return { id, type: "function", function: { name: functionName(item), arguments: text } };
 }

@@ -30,8 +30,8 @@ export function ownerOf(key: string, pattern: string, owner: string): string {
       wildcard ?? (/^\[./.test(part) ? `(${part})` : part.replace(/^\\?([\s\S])$/, (_, text: string) => literal(text)))
     );
   });
-  const found = new RegExp(`^${expression.join("")}$`, "s").exec(key) ?? [];
-  return owner.replace(/\$([1-9])/g, (_, index: string) => found[Number(index)] ?? "");
+  const match = new RegExp(`^${expression.join("")}$`, "s").exec(key) ?? [];
+  return owner.replace(/\$([1-9])/g, (_, index: string) => match[Number(index)] ?? "");
 }
 
 function literal(text: string): string {
@@ -54,8 +54,8 @@ export async function* listSessions(
   selection: ListSelection,
   onForeign: (foreign: ForeignKey) => Promise<void>,
 ): AsyncGenerator<SourceSession> {
-  for await (const found of scanKeys(client, { match: selection.pattern, signal: selection.signal })) {
-    const keys = found.filter((name) => !isOwn(name, selection));
+  for await (const names of scanKeys(client, { match: selection.pattern, signal: selection.signal })) {
+    const keys = names.filter((name) => !isOwn(name, selection));
     // In one tick, so that they are sent together.
     const types = await Promise.all(keys.map((key) => client.type(key)));
     for (const [index, key] of keys.entries()) {

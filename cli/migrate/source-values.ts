@@ -29,17 +29,17 @@ function partsOf(record: unknown): Fields {
 
 /** All texts that a value holds. */
 function valuesIn(value: unknown): string[] {
-  const found: string[] = [];
+  const values: string[] = [];
   const open = [value];
   while (open.length > 0) {
     const next = open.pop();
     if (typeof next === "object" && next !== null) {
       open.push(...Object.values(next));
     } else if (typeof next === "string" && next !== "") {
-      found.push(next);
+      values.push(next);
     }
   }
-  return found;
+  return values;
 }
 
 /** A number as JavaScript writes it, such as 1 for 1.0; other texts, and integers that would be rounded, unchanged. */

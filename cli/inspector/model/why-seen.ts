@@ -45,8 +45,8 @@ export class SeenAt {
     this.#knowsHead = cut === cuts.at(-1);
     this.#start = end >= session.next ? session.start : start;
     const head = this.#knowsHead ? session.head : [];
-    const known = head.map(({ position, changed }) => [position ?? -1, changed === true] as const);
-    this.#heads = new Map(known);
+    const entries = head.map(({ position, changed }) => [position ?? -1, changed === true] as const);
+    this.#heads = new Map(entries);
   }
 
   /** The state of the message at this position. */

@@ -68,7 +68,7 @@ function saveIn(hash: string): void {
 
 function placeInAddress(): OpenPlace | undefined {
   const fields = fieldsInAddress();
-  const kind = (["session", "report", "thread"] as const).find((known) => fields.get(known));
+  const kind = (["session", "report", "thread"] as const).find((name) => fields.get(name));
   const beside = kind === "session" ? fields.get("beside") : undefined;
   return kind && { kind, id: fields.get(kind)!, link: location.hash, ...(beside && { beside }) };
 }

@@ -13,10 +13,10 @@ const smallLevel = 12;
 /** JSON that has a line for each value. The rest is loaded as the reader asks for it. */
 export function LongJson(props: Omit<LongTextProps, "isCode">) {
   const { model, length, source } = props;
-  const { known, rest, more, problem } = usePieces(props);
+  const { textSoFar, rest, more, problem } = usePieces(props);
   return (
     <div class="long-text">
-      <FoldedJson model={model} name={JSON.stringify(source)} text={known} />
+      <FoldedJson model={model} name={JSON.stringify(source)} text={textSoFar} />
       <MoreButton rest={rest} length={length} onMore={more} />
       {problem !== undefined && <p class="problem">{problem}</p>}
     </div>

@@ -5,11 +5,11 @@ import type { ShownMoment } from "./shown-moment.js";
 
 /** Says to screen readers what was written while the session is open. */
 export function LiveNews({ moment: { session, outline, base } }: { moment: ShownMoment }) {
-  const known = useRef(session.next);
+  const end = useRef(session.next);
   const [news, setNews] = useState("");
   useEffect(() => {
-    const added = session.next - known.current;
-    known.current = session.next;
+    const added = session.next - end.current;
+    end.current = session.next;
     if (added > 0) {
       const last = outline[session.next - 1 - base];
       setNews(

@@ -33,27 +33,27 @@ export interface LongTextProps {
 export function usePieces({ model, text, length, source }: Omit<LongTextProps, "isCode">) {
   const [fetched, setFetched] = useKept<TextPiece | undefined>(model, `text ${JSON.stringify(source)}`, undefined);
   const [problem, setProblem] = useState<string>();
-  const known = fetched?.text ?? text;
+  const textSoFar = fetched?.text ?? text;
   const rest = length - (fetched?.end ?? Math.min(sentLength, length));
   const more = async () => {
     try {
       const from = fetched?.end ?? 0;
       const piece = await getJson<TextPiece>("text", { id: model.sessionId, ...source, from });
-      setFetched({ ...piece, text: from === 0 ? piece.text : known + piece.text });
+      setFetched({ ...piece, text: from === 0 ? piece.text : textSoFar + piece.text });
     } catch (error) {
       setProblem((error as Error).message);
     }
   };
-  return { known, rest, more: () => void more(), problem };
+  return { textSoFar, rest, more: () => void more(), problem };
 }
 
 /** A text, folded where it is long. The rest is loaded piece by piece, as the reader asks for it. */
 export function LongText(props: LongTextProps) {
   const { model, text, length, source, isCode = false } = props;
-  const { known, rest, more, problem } = usePieces(props);
+  const { textSoFar, rest, more, problem } = usePieces(props);
   const [isOpen, setOpen] = useKept(model, `open ${JSON.stringify(source)}`, false);
   const isLong = length > foldedLength;
-  const shown = !isLong || isOpen ? known : text.slice(0, foldedLength);
+  const shown = !isLong || isOpen ? textSoFar : text.slice(0, foldedLength);
   return (
     <div class="long-text">
       {isCode ? (

@@ -44,7 +44,7 @@ export function HeadCard({ model, moment, place, budget, onSelect }: Conversatio
     return null;
   }
   const { message, position, changed } = row;
-  const summary = moment.session.summaries.find((known) => known.place === place);
+  const summary = moment.session.summaries.find((each) => each.place === place);
   return (
     <Card state={changed === true ? "changed" : "front"} role={message.role} otherwise={undefined}>
       <header class="card-top">

@@ -54,7 +54,7 @@ function Reason({ moment, position, onSelect }: SidePanelProps & { readonly posi
 }
 
 function HeadReason({ moment: { session }, place }: SidePanelProps & { readonly place: number }) {
-  const summary = session.summaries.find((known) => known.place === place);
+  const summary = session.summaries.find((each) => each.place === place);
   const covers = summary?.count === undefined ? "earlier messages" : counted(summary.count, "earlier message");
   return (
     <section class="why why-front" aria-live="polite" aria-label="Why">

@@ -62,7 +62,7 @@ export const choiceForm: AddressForm<ReducerChoice> = {
   read: (text = "") => {
     const [first = 1, second = 1] = (text.match(/\d+/g) ?? []).map(Number);
     const kinds = Object.keys(reducerKinds) as ReducerChoice["kind"][];
-    const kind = kinds.find((known) => specOf({ kind: known, first, second }) === text);
+    const kind = kinds.find((each) => specOf({ kind: each, first, second }) === text);
     return kind === undefined ? firstChoice : { kind, first, second };
   },
   write: (choice) => (specOf(choice) === specOf(firstChoice) ? undefined : specOf(choice)),

@@ -59,7 +59,7 @@ function useThreadRows({ search, limit, version }: { search: string; limit: numb
     let isLast = true;
     // If threads cannot be listed, sessions cannot either, and their list says why.
     getJson<ThreadRows>("threads", { search, limit }).then(
-      (found) => isLast && setRows(found),
+      (answer) => isLast && setRows(answer),
       () => undefined,
     );
     return () => {

@@ -121,9 +121,9 @@ function CheckpointCard({ row }: { row: CheckpointRow }) {
         {next.length > 0 && ` · next: ${next.join(", ")}`}
       </p>
       {problem !== undefined && <p class="problem">It cannot be read: {problem}.</p>}
-      {interrupts.map((asked, index) => (
+      {interrupts.map((interrupt, index) => (
         <p key={index} class="waits">
-          Waits for an answer: <Value value={asked} />
+          Waits for an answer: <Value value={interrupt} />
         </p>
       ))}
       {problem === undefined && <Changes changes={changes} />}

@@ -25,8 +25,8 @@ export function admit(request: IncomingMessage, { port, token }: Admission): Adm
   if (headers.host !== `127.0.0.1:${port}` && headers.host !== `localhost:${port}`) {
     return { status: 421, sentence: "This address is not served here." };
   }
-  const [, given = "", path = "", query = ""] = /^\/([^/?#]*)(?:\/([^?#]*))?(?:\?(.*))?$/s.exec(url) ?? [];
-  if (!isSame(given, token)) {
+  const [, candidate = "", path = "", query = ""] = /^\/([^/?#]*)(?:\/([^?#]*))?(?:\?(.*))?$/s.exec(url) ?? [];
+  if (!isSame(candidate, token)) {
     return { status: 403, sentence: "The address lacks the token that the command printed." };
   }
   const site = headers["sec-fetch-site"];
@@ -40,9 +40,9 @@ export function admit(request: IncomingMessage, { port, token }: Admission): Adm
 }
 
 /** Compares hashes, which have one length, in constant time. */
-function isSame(given: string, token: string): boolean {
+function isSame(candidate: string, token: string): boolean {
   const hash = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(hash(given), hash(token));
+  return timingSafeEqual(hash(candidate), hash(token));
 }
 
 /** Headers of every answer. Nothing is loaded but the page's own files; media only where they are in the message. */

@@ -35,7 +35,7 @@ interface Catalogue {
 /** All sessions, newest first, looked up again only while somebody asks. */
 export class SessionCatalogue {
   readonly #server: Server;
-  #known: Catalogue | undefined;
+  #catalogue: Catalogue | undefined;
   #reading: Promise<Catalogue> | undefined;
   #freshUntil = 0;
 
@@ -50,20 +50,20 @@ export class SessionCatalogue {
     const isAsked = ({ damaged, locked }: SessionRow) =>
       only === "" || (only === "damaged" && damaged === true) || (only === "locked" && locked === true);
     const chosen = rows.filter((row) => isAsked(row) && wordsOf(row).includes(text));
-    const found = order === "oldest" || order === "longest" ? chosen.sort(orders[order]) : chosen;
-    return { sessions: found.slice(0, limit), matching: found.length, known: rows.length, complete };
+    const matches = order === "oldest" || order === "longest" ? chosen.sort(orders[order]) : chosen;
+    return { sessions: matches.slice(0, limit), matching: matches.length, known: rows.length, complete };
   }
 
   /** Changes when the list changes. */
   async version(): Promise<string> {
     const { rows } = await this.#current();
-    const sum = rows.reduce((known, { updatedAt, messages }) => (known * 31 + updatedAt + messages) % 1e15, 7);
+    const sum = rows.reduce((hash, { updatedAt, messages }) => (hash * 31 + updatedAt + messages) % 1e15, 7);
     return `${rows.length} ${sum}`;
   }
 
   async #current(): Promise<Catalogue> {
-    if (this.#known !== undefined && performance.now() < this.#freshUntil) {
-      return this.#known;
+    if (this.#catalogue !== undefined && performance.now() < this.#freshUntil) {
+      return this.#catalogue;
     }
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
     return this.#reading;
@@ -73,8 +73,8 @@ export class SessionCatalogue {
     const begun = performance.now();
     const rows: SessionRow[] = [];
     let complete = true;
-    for await (const found of allSessions(this.#server)) {
-      const { sessionId, owner, label, locked, damaged, messages, rounds, updatedAt } = found;
+    for await (const session of allSessions(this.#server)) {
+      const { sessionId, owner, label, locked, damaged, messages, rounds, updatedAt } = session;
       if (rows.length === mostSessions) {
         complete = false;
         break;
@@ -96,7 +96,7 @@ export class SessionCatalogue {
     rows.sort((a, b) => b.updatedAt - a.updatedAt || (a.sessionId < b.sessionId ? -1 : 1));
     const now = performance.now();
     this.#freshUntil = now + Math.max(shortestPause, (now - begun) / shareOfTime);
-    return (this.#known = { rows, complete });
+    return (this.#catalogue = { rows, complete });
   }
 }
 

@@ -28,7 +28,7 @@ export interface ViewEntry extends Pick<LogItem, "record" | "counts"> {
  * @throws UsageError for an unknown profile; EncryptionError.
  */
 export async function findingsOf(server: Server, sessionId: string, name: string): Promise<Findings> {
-  const profile = profiles.find((known) => known === name);
+  const profile = profiles.find((each) => each === name);
   if (profile === undefined) {
     throw new UsageError(`"profile" must be one of ${profiles.join(", ")}.`);
   }

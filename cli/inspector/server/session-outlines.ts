@@ -62,11 +62,11 @@ export class SessionOutlines {
       const { outline, page } = await this.#current(sessionId);
       const { edition, base, entries } = outline;
       const first = Math.max(from, base);
-      const known = base + entries.length;
+      const end = base + entries.length;
       const to = Math.min(first + pageLength, page.next);
       let { next } = page;
-      if (known < to) {
-        next = await this.#extend(sessionId, { outline, from: known, to });
+      if (end < to) {
+        next = await this.#extend(sessionId, { outline, from: end, to });
       }
       return { edition, from: first, entries: entries.slice(first - base, to - base), next };
     });
@@ -87,16 +87,16 @@ export class SessionOutlines {
 
   /** The outline as far as it still holds; a new one where the log is not the one that was read. */
   async #current(sessionId: string): Promise<{ readonly outline: Outline; readonly page: StoredPage }> {
-    const known = this.#outlines.get(sessionId);
-    const end = known === undefined ? 0 : known.base + known.entries.length;
+    const before = this.#outlines.get(sessionId);
+    const end = before === undefined ? 0 : before.base + before.entries.length;
     const page = await readPart(this.#server.store, sessionId, { from: Math.max(0, end - 1), limit: 1 });
     const holds =
-      known !== undefined &&
-      page.epoch === known.epoch &&
-      (known.entries.length === 0
-        ? page.base === known.base
-        : page.base < end && page.next >= end && hashOf(page.records[0]) === known.last);
-    const outline = holds ? known : newOutline(page);
+      before !== undefined &&
+      page.epoch === before.epoch &&
+      (before.entries.length === 0
+        ? page.base === before.base
+        : page.base < end && page.next >= end && hashOf(page.records[0]) === before.last);
+    const outline = holds ? before : newOutline(page);
     outline.entries.splice(0, page.base - outline.base);
     outline.base = page.base;
     this.#outlines.set(sessionId, outline);

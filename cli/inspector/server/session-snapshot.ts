@@ -126,7 +126,7 @@ async function readOriginals(
   positions: readonly number[],
 ): Promise<ReadonlyMap<number, LogItem>> {
   const wanted = [...new Set(positions)].sort((a, b) => a - b);
-  const found = new Map<number, LogItem>();
+  const originals = new Map<number, LogItem>();
   for (let index = 0; index < wanted.length;) {
     let end = index + 1;
     while (end < wanted.length && wanted[end]! - wanted[end - 1]! <= nearby) {
@@ -134,16 +134,16 @@ async function readOriginals(
     }
     const range = { from: wanted[index]!, to: wanted[end - 1]! + 1 };
     for await (const { items } of readLog(server, sessionId, range)) {
-      items.forEach((item) => found.set(item.position, item));
+      items.forEach((item) => originals.set(item.position, item));
     }
     index = end;
   }
-  return found;
+  return originals;
 }
 
-function isOther(original: LogItem, kept: LogItem): boolean {
-  if (original.message === undefined || kept.message === undefined) {
-    return original.message !== kept.message;
+function isOther(original: LogItem, copy: LogItem): boolean {
+  if (original.message === undefined || copy.message === undefined) {
+    return original.message !== copy.message;
   }
-  return digestMessage(original.message) !== digestMessage(kept.message);
+  return digestMessage(original.message) !== digestMessage(copy.message);
 }

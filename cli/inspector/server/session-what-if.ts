@@ -40,7 +40,7 @@ export class SessionWhatIf {
   readonly #server: Server;
   readonly #outlines: SessionOutlines;
   readonly #counter: TokenCounter;
-  #known: Known | undefined;
+  #session: Known | undefined;
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(server: Server, outlines: SessionOutlines, counter: TokenCounter) {
@@ -58,8 +58,8 @@ export class SessionWhatIf {
     const candidate = reducerOf(spec, { summaryTokens });
     const result = this.#running.then(async () => {
       const { edition, page } = await this.#outlines.edition(sessionId);
-      const known = await this.#read(sessionId, { edition, rev: page.rev, next: page.next });
-      return this.#simulate(known, {
+      const session = await this.#read(sessionId, { edition, rev: page.rev, next: page.next });
+      return this.#simulate(session, {
         name: spec,
         reducer: candidate.reducer as ChatHistoryReducer | undefined,
         edition,
@@ -69,8 +69,8 @@ export class SessionWhatIf {
     return result;
   }
 
-  async #simulate(known: Known, { name, reducer, edition }: Candidate): Promise<WhatIf> {
-    const { recording, positions, next } = known;
+  async #simulate(session: Known, { name, reducer, edition }: Candidate): Promise<WhatIf> {
+    const { recording, positions, next } = session;
     const transcript = recording.transcript.map(({ message }) => message);
     if (transcript.length === 0) {
       throw new UsageError("This session holds no messages that can be read.");
@@ -81,13 +81,13 @@ export class SessionWhatIf {
     const options = { tokenCounter: this.#counter };
     const [first, second] = await simulateReducers([transcript], [today, other], options);
     const cuts = (watched?.cuts ?? []).map(({ last, from, to }) => ({ before: positions.get(last)! + 1, from, to }));
-    return { edition, next, today: first!, candidate: second!, seen: rangesOf(watched?.cuts.at(-1), known), cuts };
+    return { edition, next, today: first!, candidate: second!, seen: rangesOf(watched?.cuts.at(-1), session), cuts };
   }
 
   async #read(sessionId: string, state: Pick<WhatIf, "edition" | "next"> & { readonly rev: string }): Promise<Known> {
     const key = JSON.stringify([sessionId, state]);
-    if (this.#known?.key === key) {
-      return this.#known;
+    if (this.#session?.key === key) {
+      return this.#session;
     }
     const transcript: PlacedMessage[] = [];
     const times = new Map<number, number | undefined>();
@@ -106,8 +106,8 @@ export class SessionWhatIf {
     const cuts = cutsOf(log, (position) => times.get(position));
     const recording = { transcript, cuts, head: knownHead(front.items, transcript) };
     const positions = new Map(transcript.map(({ message, position }) => [message, position]));
-    this.#known = { key, recording, positions, base, next: state.next };
-    return this.#known;
+    this.#session = { key, recording, positions, base, next: state.next };
+    return this.#session;
   }
 }
 
@@ -170,7 +170,7 @@ function rangesOf(cut: WatchedCut | undefined, { positions, base, next }: Known)
   if (cut === undefined) {
     return [[base, next - 1]];
   }
-  const kept = cut.result.flatMap((message) => positions.get(message) ?? []).sort((a, b) => a - b);
+  const places = cut.result.flatMap((message) => positions.get(message) ?? []).sort((a, b) => a - b);
   const ranges: [number, number][] = [];
   const add = (first: number, last: number) => {
     const before = ranges.at(-1);
@@ -180,7 +180,7 @@ function rangesOf(cut: WatchedCut | undefined, { positions, base, next }: Known)
       ranges.push([first, last]);
     }
   };
-  kept.forEach((position) => add(position, position));
+  places.forEach((position) => add(position, position));
   add(positions.get(cut.last)! + 1, next - 1);
   return ranges;
 }

@@ -78,8 +78,8 @@ function indented(value: unknown): string {
 /** Metadata of a message. */
 function detailsOf(message: BaseMessage): string | undefined {
   const fields = ["usage_metadata", "additional_kwargs", "response_metadata", "artifact", "metadata"];
-  const known = fields.map((field) => [field, fieldOf(message, field)] as const);
-  const filled = known.filter(([, value]) => {
+  const entries = fields.map((field) => [field, fieldOf(message, field)] as const);
+  const filled = entries.filter(([, value]) => {
     const isEmpty = typeof value === "object" && value !== null && Object.keys(value).length === 0;
     return value !== undefined && value !== null && !isEmpty;
   });

@@ -42,11 +42,11 @@ export async function findSessions(
   { memory }: Server,
   { text, cursor }: { readonly text: string; readonly cursor: string | undefined },
 ): Promise<FoundSessions> {
-  const found = await memory.sessions.search({
+  const page = await memory.sessions.search({
     ...{ text, roles: ["human", "ai", "tool", "system"], limit: sessionsAtOnce },
     ...{ maxMessages: mostMessages, ...(cursor !== undefined && { cursor }) },
   });
-  const { sessions, next, searched } = found;
+  const { sessions, next, searched } = page;
   return {
     sessions: sessions.map(({ sessionId, title, match }) => ({
       sessionId,

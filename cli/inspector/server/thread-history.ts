@@ -30,8 +30,8 @@ export async function findThreads(server: Server, search: string, limit: number)
   }
   const text = search.trim().toLowerCase();
   const matching = ids.filter((id) => id.toLowerCase().includes(text)).sort();
-  const found = await Promise.all(matching.slice(0, limit).map((id) => describeThread(server, id)));
-  const threads = found.flatMap((thread): ThreadRow[] => (thread === undefined ? [] : [thread]));
+  const results = await Promise.all(matching.slice(0, limit).map((id) => describeThread(server, id)));
+  const threads = results.flatMap((thread): ThreadRow[] => (thread === undefined ? [] : [thread]));
   return { threads, matching: matching.length };
 }
 
@@ -45,11 +45,11 @@ export async function readThreadState(server: Server, threadId: string, limit: n
   const figures = { threadId, checkpoints, items, ...(expiresAt !== undefined && { expiresAt }) };
   const history = new History(limit);
   try {
-    for await (const found of checkpointsOf(server, threadId)) {
+    for await (const checkpoint of checkpointsOf(server, threadId)) {
       if (history.isDone) {
         break;
       }
-      history.add(found);
+      history.add(checkpoint);
     }
   } catch (error) {
     const damage = damageIn(error);
@@ -77,25 +77,25 @@ class History {
     return this.rows.length >= this.#limit && this.#waiting.size === 0;
   }
 
-  add(found: FoundCheckpoint): void {
-    const name = placeName(found);
+  add(checkpoint: FoundCheckpoint): void {
+    const name = placeName(checkpoint);
     const waiting = this.#waiting.get(name) ?? [];
     this.#waiting.delete(name);
-    if (!("error" in found)) {
-      waiting.forEach(({ row, child }) => (row.changes = changesOf(child, found)));
+    if (!("error" in checkpoint)) {
+      waiting.forEach(({ row, child }) => (row.changes = changesOf(child, checkpoint)));
     }
     if (this.rows.length < this.#limit) {
-      this.#show(found);
+      this.#show(checkpoint);
     }
   }
 
-  #show(found: FoundCheckpoint): void {
-    const place = { ns: readableText(found.ns), id: readableText(found.id) };
-    if ("error" in found) {
-      this.rows.push({ ...place, problem: problemOfCheckpoint(found), next: [], interrupts: [] });
+  #show(checkpoint: FoundCheckpoint): void {
+    const place = { ns: readableText(checkpoint.ns), id: readableText(checkpoint.id) };
+    if ("error" in checkpoint) {
+      this.rows.push({ ...place, problem: problemOfCheckpoint(checkpoint), next: [], interrupts: [] });
       return;
     }
-    const { step, source, at, next, interrupts } = summaryOf(found);
+    const { step, source, at, next, interrupts } = summaryOf(checkpoint);
     const row: Mutable = {
       ...place,
       ...(step !== undefined && { step }),
@@ -105,13 +105,13 @@ class History {
       interrupts: interrupts.map(shownText),
     };
     this.rows.push(row);
-    if (found.parent === "") {
-      row.changes = changesOf(found, undefined);
+    if (checkpoint.parent === "") {
+      row.changes = changesOf(checkpoint, undefined);
       return;
     }
-    row.parent = readableText(found.parent);
-    const name = placeName({ ns: found.ns, id: found.parent });
-    this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), { row, child: found }]);
+    row.parent = readableText(checkpoint.parent);
+    const name = placeName({ ns: checkpoint.ns, id: checkpoint.parent });
+    this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), { row, child: checkpoint }]);
   }
 }
 
@@ -129,8 +129,8 @@ function changesOf(child: ReadCheckpoint, parent: ReadCheckpoint | undefined): C
 
 /** The elements that the list did not hold before, by what they say. */
 function listChange(now: readonly unknown[], before: readonly unknown[]) {
-  const known = new Set(before.map(textOf));
-  const added = now.map(textOf).filter((text) => !known.has(text));
+  const texts = new Set(before.map(textOf));
+  const added = now.map(textOf).filter((text) => !texts.has(text));
   const shown = added.slice(-mostAdded).map((text) => cutText(text, { limit: mostText }));
   return { list: { before: before.length, now: now.length, added: added.length, shown } };
 }

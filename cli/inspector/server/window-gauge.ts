@@ -63,12 +63,12 @@ function toldIn(entries: readonly ViewEntry[], facts: readonly ModelFact[]): Tol
   }
   const { model, input: billed } = usageOf(entry.message)!;
   const askedAs = Object.keys(entry.counts).find((name) => name.startsWith("asked:"));
-  const asked = askedAs === undefined ? undefined : countingOf(askedAs, [...facts.map(({ name }) => name), model]);
+  const counting = askedAs === undefined ? undefined : countingOf(askedAs, [...facts.map(({ name }) => name), model]);
   return {
     ...{ billed, at: metaOf(entry.record).at },
     // The model's own name, under which the application has its window, and not that of the answer's version.
-    model: asked?.model ?? model,
-    counting: asked,
+    model: counting?.model ?? model,
+    counting,
   };
 }
 
@@ -80,8 +80,8 @@ function countingOf(askedAs: string, models: readonly string[]): Counting & { re
   const made = counters.flatMap((counter) =>
     [true, false].flatMap((isWhole) => models.map((model) => ({ counter, isWhole, model }))),
   );
-  const known = made.find(({ model, ...parts }) => askedName(model, parts) === askedAs);
-  const { counter, isWhole, model } = known ?? { counter: counters[0]!, isWhole: true, model: undefined };
+  const match = made.find(({ model, ...parts }) => askedName(model, parts) === askedAs);
+  const { counter, isWhole, model } = match ?? { counter: counters[0]!, isWhole: true, model: undefined };
   return { counter, names: [{ askedAs, isWhole, isRepeated: true }], model };
 }
 
