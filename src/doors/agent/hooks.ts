@@ -74,7 +74,7 @@ export class AgentHooks {
   #stopping = Promise.resolve();
 
   constructor(setting: Omit<RunSetting, "holding">, holding: Holding | undefined, input?: AskedState) {
-    this.#setting = { ...setting, holding: holding && (() => holdingIn(this.#config, holding)) };
+    this.#setting = { holding: holding && (() => holdingIn(this.#config, holding)), ...setting };
     this.#holding = holding;
     this.#input = input;
   }
@@ -174,7 +174,7 @@ export class AgentHooks {
   ): Promise<Response> {
     const { messages: state } = request.state;
     const planned = await run.turn.requests.planOf({ model: request.model, tools: toolsOf(request), config });
-    const messages = await run.request(state, request.messages, { ...partsOf(request), planned, config });
+    const messages = await run.request(state, request.messages, { planned, config, ...partsOf(request) });
     const { sent, bound } = await this.#prepared({ ...request, messages }, planned);
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();
@@ -315,5 +315,5 @@ function stepOf({ metadata }: RunnableConfig): number | undefined {
 function holdingIn(config: ReturnType<typeof currentConfig>, holding: Holding): TurnHolding {
   const isCaller = () => isPartOf(currentConfig(), config);
   const longest = checkpointerOf(config) === undefined ? longestUnobservedMs : longestMs;
-  return { ...holding, longestMs: longest, signal: stopSignal(config), isCaller };
+  return { longestMs: longest, signal: stopSignal(config), isCaller, ...holding };
 }

@@ -67,10 +67,10 @@ export class AgentRun {
     const isQuestion = current[0]?.id !== undefined && current[0].id === input[0]?.id;
     const turn = await Turn.open(
       {
-        ...setting,
         turnId: turnIdOf(place, parts),
         isRewritten: overridesAppend(history),
         isInState: ({ id }) => id !== undefined && later.has(id),
+        ...setting,
       },
       { messages: input, changed: state, written: isQuestion && canOpenByWriting(current) ? current : [] },
     );
@@ -93,7 +93,7 @@ export class AgentRun {
 
   /** The messages of a request: the reduced view and the turn, repaired. */
   async request(state: readonly BaseMessage[], sent: readonly BaseMessage[], call: ModelCall): Promise<BaseMessage[]> {
-    const all = { ...call, isWhole: true, turn: this.#turnIn(state), changes: { state, sent } };
+    const all = { isWhole: true, turn: this.#turnIn(state), changes: { state, sent }, ...call };
     const { history, turn } = await this.turn.request(all);
     return [...history, ...turn];
   }

@@ -89,9 +89,9 @@ export class ChainTurn {
     const { holding, profile, acts } = options;
     const { signal } = config;
     const setting = {
-      ...{ history, session, profile, acts, config, policy: options, isRewritten: overridesAppend(history) },
       turnId: names.turnId ?? questionIdOf(messages),
-      holding: holding && (() => ({ owner, ...holding, longestMs, signal })),
+      holding: holding && (() => ({ owner, longestMs, signal, ...holding })),
+      ...{ history, session, profile, acts, config, policy: options, isRewritten: overridesAppend(history) },
     };
     const opening = ChainTurn.#open({ options, session, config, input }, Turn.open(setting, { messages }));
     // The caller of a stopped run is gone, so `drain` waits for its write.

@@ -303,8 +303,8 @@ export function openAs(
 ): Promise<OpenTurn> {
   const request = { history, session, turnId, changed, isRewritten };
   return policy.persist === "step" && canOpenByWriting(written) && canOpenByWriting(messages)
-    ? openByWriting({ ...request, input: written })
-    : openTurn({ ...request, input: messages });
+    ? openByWriting({ input: written, ...request })
+    : openTurn({ input: messages, ...request });
 }
 
 /** A turn opened by the write of its input. */
@@ -325,8 +325,8 @@ export function canOpenByWriting(input: readonly BaseMessage[]): boolean {
 export async function openByWriting({ history, ...request }: OpeningWrite): Promise<OpenTurn> {
   const { session, turnId, input } = request;
   const { appended, next, storedTurn, view } = await writeTurn(history, input, {
-    ...(turnId !== undefined && { turnId }),
     turn: { done: false, opens: true, returnView: true },
+    ...(turnId !== undefined && { turnId }),
   });
   if (view === undefined || (storedTurn === undefined && appended === 0)) {
     return openTurn(request);
@@ -340,5 +340,5 @@ export async function openByWriting({ history, ...request }: OpeningWrite): Prom
   const decoded = session.decode({ ...view, ...mark });
   const earlier = decoded.entries.filter(({ position }) => position === undefined || position < first);
   const read = { view: decoded, history: earlier.map(({ message }) => message) };
-  return { state: "new", ...read, stored: [], isQuestionGone: false, newMessages: [], written: input, turn: input };
+  return { state: "new", stored: [], isQuestionGone: false, newMessages: [], written: input, turn: input, ...read };
 }

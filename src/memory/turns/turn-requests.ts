@@ -123,7 +123,7 @@ export class TurnRequests {
     if (source !== undefined || this.#isReduced) {
       this.#take(await (await fitting()).fitRequest(this.#session, source, this.#toFit));
     }
-    return { ...this.#formed(this.list.asSent(changes), plan), planned };
+    return { planned, ...this.#formed(this.list.asSent(changes), plan) };
   }
 
   /** True where a reducer that does not know windows limits requests. */
@@ -245,7 +245,7 @@ export class TurnRequests {
     const split = first < 0 ? all.length : first;
     const { sessionId } = this.#session;
     const parts = { history: all.slice(0, split), turn: [...all.slice(split), ...extra] };
-    return modelInput({ ...parts, plan, sessionId, onEvent: this.#onceEach });
+    return modelInput({ plan, sessionId, onEvent: this.#onceEach, ...parts });
   }
 
   /** Reports each repair once per turn, not per model call. */

@@ -213,7 +213,7 @@ export class Turn {
    * accepted is stored behind it. An interrupted answer leaves the turn open: that of a retry takes its place.
    */
   finish(messages: MessagesToStore, how: Omit<TurnWriting, "done"> = {}): Promise<void> {
-    return this.#write(messages, { ...how, done: true });
+    return this.#write(messages, { done: true, ...how });
   }
 
   /** Stores what a stopped run leaves, with `onAbort: "keep"`. Never rejects: a failure is reported. */
@@ -282,8 +282,8 @@ export class Turn {
     const cut = messages.length > 0 ? this.#cut : undefined;
     const hold = done ? this.#held : undefined;
     const settings = { stored: this.#stored, done, output: how.output, cut, reduce };
-    const written = { ...settings, returnView: isCommitted, release: hold?.ticket, trace };
-    const { outcome, sent } = await this.#append(messages, { ...(side && { side }), turn: written });
+    const written = { returnView: isCommitted, release: hold?.ticket, trace, ...settings };
+    const { outcome, sent } = await this.#append(messages, { turn: written, ...(side && { side }) });
     if (outcome.gaveBack) {
       hold?.wasGivenBack();
     }
@@ -299,8 +299,8 @@ export class Turn {
   /** Appends; an answer whose id was stored with other content gets one of its own. */
   async #append(messages: readonly BaseMessage[], write: TurnAppend) {
     const { history, session } = this.#setting;
-    const named = this.#turnId === undefined ? write : { ...write, turnId: this.#turnId };
-    const refusing = { ...named, turn: { ...write.turn, refusesKnown: true } };
+    const named = this.#turnId === undefined ? write : { turnId: this.#turnId, ...write };
+    const refusing = { ...named, turn: { refusesKnown: true, ...write.turn } };
     for (let sent = messages; ;) {
       try {
         return { outcome: await writeTurn(history, sent, refusing), sent };

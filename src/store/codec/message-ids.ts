@@ -89,7 +89,7 @@ export function identifyRecord(record: string): StoredIdentity | undefined {
     const { id, message } = decodeRecord(record);
     const { turn: name } = metaOf(record);
     const identity = { id: id ?? `record:${shortHash(record, 14)}`, digest: digestMessage(message) };
-    return name === undefined ? identity : { ...identity, turn: { name, ends: isAnswer(message) } };
+    return name === undefined ? identity : { turn: { name, ends: isAnswer(message) }, ...identity };
   } catch (error) {
     if (EncryptionError.isInstance(error)) {
       throw error;

@@ -238,7 +238,7 @@ export class RedisSessionStore implements SessionStore {
     this.#views.delete(session.id);
     const place = this.#seen.get(session.id)?.view ?? (options.neverReduced ? { base: 0, start: 0 } : undefined);
     const name = { operation: "readView", sessionId: session.id };
-    const from = place && { ...this.#session(session), name, index: place.start - place.base };
+    const from = place && { name, index: place.start - place.base, ...this.#session(session) };
     const reply = from && (await readTail(from, wantedOf(options)));
     const view = reply && viewFrom(reply);
     return view === undefined

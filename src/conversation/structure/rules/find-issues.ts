@@ -140,7 +140,6 @@ export function readStructure(messages: readonly BaseMessage[], criteria: Struct
   const speakers = messages.map(speakerOf);
   let links: CallLinks | undefined;
   return {
-    ...criteria,
     messages,
     speakers,
     lastUser: speakers.lastIndexOf("user"),
@@ -149,6 +148,7 @@ export function readStructure(messages: readonly BaseMessage[], criteria: Struct
       links ??= linkCalls(messages);
       return links;
     },
+    ...criteria,
   };
 }
 

@@ -128,7 +128,7 @@ async function take<Result extends { readonly place?: HoldPlace }>(
       const first = await call?.(entry);
       return first !== undefined && first.place?.isHeld !== false
         ? { hold: first.place?.hold, result: first }
-        : { hold: await enter(data, entry, { ...waiting, place: first?.place }) };
+        : { hold: await enter(data, entry, { place: first?.place, ...waiting }) };
     } catch (error) {
       session.inBackground(spent.release({ data, session: ref, ticket, holdMs }));
       throw error;
