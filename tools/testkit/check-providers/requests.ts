@@ -20,7 +20,6 @@ const tried = [
   "truncation",
   "summary",
   "clip",
-  "repair, dropped",
   "repair, filled",
   "merge",
   "sanitize",
@@ -58,8 +57,8 @@ export async function converse(model: WireModel): Promise<BaseMessage[]> {
 /** The requests that go on from a conversation with the model, and from answers of other providers. */
 export async function requestsOf(model: WireModel, own: RegExp, said: readonly BaseMessage[]): Promise<Request[]> {
   const requests: Request[] = [];
-  for (const { name, apply, choices } of operations.filter((operation) => tried.includes(operation.name))) {
-    requests.push(requestOf(model, `its own answers: ${name}`, { messages: await apply([...said]), choices }));
+  for (const { name, apply } of operations.filter((operation) => tried.includes(operation.name))) {
+    requests.push(requestOf(model, `its own answers: ${name}`, { messages: await apply([...said]) }));
   }
   const named = said.map((message) =>
     message.getType() === "human" ? new HumanMessage({ content: message.content, name: "Ema Vargova" }) : message,
@@ -75,11 +74,11 @@ export async function requestsOf(model: WireModel, own: RegExp, said: readonly B
 function requestOf(
   model: WireModel,
   name: string,
-  { messages, choices }: { readonly messages: readonly BaseMessage[]; readonly choices?: object | undefined },
+  { messages }: { readonly messages: readonly BaseMessage[] },
 ): Request {
   const bound = withTool(model);
   const send = async () => {
-    const ready = await toModel(messages, { model: bound, ...(choices && { repair: choices }) });
+    const ready = await toModel(messages, { model: bound });
     await bound.invoke(ready.messages);
   };
   return { name, send, texts: messages.map(({ text }) => text).filter((text) => text.length > 3) };

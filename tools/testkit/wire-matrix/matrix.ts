@@ -80,7 +80,7 @@ export async function runMatrix({ conversations, parts, arms: played = arms }: M
         }
         const cell = { arm, source: source.name, target: target.name, operation: operation.name };
         const given = arm === "hidden" && !isOwn(source, target) ? lists.map(withoutOpenTurn) : lists;
-        const cause = await causeOf(given, { arm, operation, target });
+        const cause = await causeOf(given, { arm, target });
         cells.push(matrixCell(cell));
         if (cause !== undefined) {
           failing.push({ ...cell, cause });
@@ -124,14 +124,12 @@ async function changedLists(
 
 interface Cell {
   readonly arm: Arm;
-  readonly operation: Operation;
   readonly target: Target;
 }
 
 /** The first thing that is wrong with the requests of a cell. */
-async function causeOf(lists: readonly BaseMessage[][], { arm, operation, target }: Cell): Promise<string | undefined> {
+async function causeOf(lists: readonly BaseMessage[][], { arm, target }: Cell): Promise<string | undefined> {
   const options: RepairOptions = {
-    ...operation.choices,
     ...(arm === "named" && {
       profile: target.profile,
       hasTools: true,
@@ -140,8 +138,7 @@ async function causeOf(lists: readonly BaseMessage[][], { arm, operation, target
     purpose: "model-input",
   };
   const model = arm === "hidden" ? hiddenModel : target.model;
-  const forModel = async (list: readonly BaseMessage[]) =>
-    toModel(list, { model, tools: [tool], ...(operation.choices && { repair: operation.choices }) });
+  const forModel = async (list: readonly BaseMessage[]) => toModel(list, { model, tools: [tool] });
   for (const list of lists) {
     const ready = arm === "default" || arm === "named" ? repairConversation(list, options) : await forModel(list);
     const cause = await send(ready.messages, target);

@@ -12,14 +12,12 @@ import { answeredId, callsOf } from "../../../src/conversation/messages/calls.js
 import { blocksOf, contentOf, isTextBlock, textBlock } from "../../../src/conversation/messages/content.js";
 import { mediaKinds } from "../../../src/conversation/messages/media.js";
 import { speakerOf } from "../../../src/conversation/messages/roles.js";
-import type { RepairChoices } from "../../../src/entries/structure.js";
 
 /** A change of a conversation between the store and the model. */
 export interface Operation {
   readonly name: string;
   /** Whether the conversation's call ids are such as no provider gives. */
   readonly oddIds?: boolean;
-  readonly choices?: Partial<RepairChoices>;
   apply(messages: BaseMessage[]): Promise<BaseMessage[]> | BaseMessage[];
 }
 
@@ -50,7 +48,6 @@ export const operations: readonly Operation[] = [
     name: "clip",
     apply: reducedBy(new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 60 })),
   },
-  { name: "repair, dropped", choices: { trailingMessages: "drop" }, apply: withoutOneResult },
   { name: "repair, filled", apply: withoutOneResult },
   { name: "rename", oddIds: true, apply: renameAndRepeat },
   { name: "merge", apply: withoutQuestionInside },
@@ -83,7 +80,7 @@ function rebuilt(message: BaseMessage): BaseMessage[] {
 }
 
 /** The number of operations at the front that the first measured table had. */
-export const measuredBefore = 11;
+export const measuredBefore = 10;
 
 function summarize(messages: BaseMessage[]): Promise<BaseMessage[]> {
   const model = new FakeListChatModel({ responses: ["A summary."] });
