@@ -11,7 +11,7 @@ const root = join(__dirname, "..");
 const budgets = {
   append: 22,
   "append with an owner": 28,
-  view: 15,
+  view: 13,
   "a chain's turn": 47,
   "an agent's turn": 52,
 };
