@@ -142,6 +142,17 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a clear leaves the lease to its holder",
+    async check({ store, session }) {
+      await store.append(session, { records: [record("a")] });
+      const token = await store.data.acquireLease(session, 60_000);
+      await store.clear(session);
+      assert.equal(await store.data.acquireLease(session, 60_000), undefined);
+      await store.data.releaseLease(session, token!);
+      assert.ok((await store.data.acquireLease(session, 60_000)) !== undefined);
+    },
+  },
+  {
     title: "an expired lease can be acquired, and its former holder cannot release it",
     async check({ store, session, time, wait }) {
       const first = await store.data.acquireLease(session, time(40));

@@ -114,8 +114,9 @@ const kinds = {
   },
   lease: {
     ...nothing("it holds a random token, for the seconds of a summary"),
-    erase: async (scan, id, { isNamelessOwn }) => {
-      await (isNamelessOwn ? command(scan, id, "unlink", "lease") : undefined);
+    erase: async (scan, id, { isNamelessOwn, isCleared }) => {
+      // Behind a clear it may be that of the session that has begun since.
+      await (isNamelessOwn && !isCleared ? command(scan, id, "unlink", "lease") : undefined);
       return false;
     },
   },
