@@ -148,6 +148,9 @@ export const lifeCases: readonly StoreCase[] = [
       const token = await store.data.acquireLease(session, 60_000);
       await store.clear(session);
       assert.equal(await store.data.acquireLease(session, 60_000), undefined);
+      await store.append(session, { records: [record("b")] });
+      await store.data.restart(session);
+      assert.equal(await store.data.acquireLease(session, 60_000), undefined);
       await store.data.releaseLease(session, token!);
       assert.ok((await store.data.acquireLease(session, 60_000)) !== undefined);
     },

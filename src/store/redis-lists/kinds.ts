@@ -114,9 +114,9 @@ const kinds = {
   },
   lease: {
     ...nothing("it holds a random token, for the seconds of a summary"),
-    erase: async (scan, id, { isNamelessOwn, isCleared }) => {
-      // Behind a clear it may be that of the session that has begun since.
-      await (isNamelessOwn && !isCleared ? command(scan, id, "unlink", "lease") : undefined);
+    erase: async (scan, id, { isNamelessOwn, guardMs, isCleared }) => {
+      // Behind a clear, also one under a hold, it may be that of the session that has begun since.
+      await (isNamelessOwn && guardMs !== undefined && !isCleared ? command(scan, id, "unlink", "lease") : undefined);
       return false;
     },
   },
