@@ -71,20 +71,17 @@ function wrong(session: string, name: string, { count }: Coverage, left: number)
 /** Doors whose turns make their own requests smaller, without a lease: a request cannot wait for another's summary. */
 const requestDoors: ReadonlySet<string | undefined> = new Set(["agent", "chain"]);
 
+/** Microseconds from the acquisition of a lease to the call of the model, at most: what a read of the view may take. */
+const leaseLead = 5_000_000;
+
 /**
  * Calls of the model that overlap behind writes: a lease was to let one process pay at a time. A server that lost data
- * since the write began may have lost the lease that the write took.
+ * since the lease was taken may have lost the lease.
  */
-function atOnce({ final, windows, turns }: SessionCase, summarized: readonly Call[]): Finding[] {
-  const writes = [...turns.values()].flatMap((turn) => turn.calls);
-  const begun = ({ client, asked }: Call) =>
-    writes.reduce(
-      (latest, write) => (write.client === client && write.asked <= asked ? Math.max(latest, write.asked) : latest),
-      -Infinity,
-    );
+function atOnce({ final, windows }: SessionCase, summarized: readonly Call[]): Finding[] {
   const calls = summarized
     .filter(({ told, door }) => !requestDoors.has(door) && told !== Infinity)
-    .filter((call) => !isTouched(windows, begun(call), call.told))
+    .filter((call) => !isTouched(windows, call.asked - leaseLead, call.told))
     .sort((a, b) => a.asked - b.asked);
   let last: Call | undefined;
   return calls.flatMap((call) => {
