@@ -27,7 +27,6 @@ import { LoopTurn, SourceNumbering, toolCallRequestsSchema, type ToolCallRequest
 import { RequestWindow, type FittedWindow } from "./token-window/request-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
 import { recordTurn } from "./turn/record.js";
-import { imagesOf } from "./turn/tool-images.js";
 import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
 import { userVisible, withCurrentTurn } from "./user-visible.js";
 
@@ -175,7 +174,7 @@ export class HistoryManager {
     const window = await this.#window.fit(opened.requests, {
       ...this.#promptOf([renderedSystemMessage, rendered, stored.current]),
       history: { ...stored, earlier, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
-      uploads: [...turn.uploadsWith(uploads), ...turn.results().flatMap(imagesOf)],
+      uploads: [...turn.uploadsWith(uploads), ...turn.results().flatMap(({ images }) => images)],
       steps: turn.steps,
       cited: new Set(answers.flatMap((message) => this.references.cited(textOf(message)))),
       plan: planned.plan,

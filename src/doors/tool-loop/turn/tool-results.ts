@@ -5,6 +5,7 @@ import { textOf } from "../../../conversation/messages/content.js";
 import type { StoredForms } from "../../../memory/session/stored-forms.js";
 import { cutSources, cutText, sourcesText } from "../token-window/cut-text.js";
 import type { Chunk, SourceReference } from "../stored/reference-manager.js";
+import type { Upload } from "../stored/uploads.js";
 
 /**
  * The result of a tool call. A non-empty `errorMessage` marks a failure; otherwise the model sees `content`, or
@@ -38,7 +39,7 @@ export interface ToolResult {
   readonly chunks: readonly Chunk[];
   readonly sources: readonly SourceReference[];
   readonly reminder: string | undefined;
-  readonly images: readonly string[];
+  readonly images: readonly Upload[];
 }
 
 /** Schema of a list of {@link ToolCallResponse}. */
@@ -78,8 +79,15 @@ export function toToolResult(response: ToolCallResponse): ToolResult {
     chunks: failed || content ? [] : chunks,
     sources: [],
     reminder: systemReminder || undefined,
-    images: imageDataUrls,
+    images: imageDataUrls.map((url, index) => toolImage({ id, name }, url, index)),
   };
+}
+
+/** An image of a tool, as it is shown with the turn's question. */
+function toolImage({ id, name }: Pick<ToolCallResponse, "id" | "name">, url: string, index: number): Upload {
+  const mimeType = /^data:(image\/[^;,]+)/.exec(url)?.[1] ?? "image/*";
+  const label = `Image from tool call ${id} (${name})`;
+  return { id: `tool-image:${id}:${index}`, name: label, sequence: 0, mimeType, url, isOfTool: true };
 }
 
 /** Returns the whole result as the model reads it, without the reminder. */
