@@ -101,16 +101,21 @@ export class InMemorySessionData implements SessionData {
 
   async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
     return this.#sessions.call("acquireLease", session, () => {
-      const [now, token] = [this.#sessions.now(), randomToken()];
-      const isFree = (this.#leases.get(session.id)?.expiresAt ?? -1) < now;
-      return isFree ? this.#leases.set(session.id, { token, expiresAt: now + ttlMs }) && token : undefined;
+      const now = this.#sessions.now();
+      if ((this.#leases.get(session.id)?.expiresAt ?? -1) >= now) {
+        return undefined;
+      }
+      const token = randomToken();
+      this.#leases.set(session.id, { token, expiresAt: now + ttlMs });
+      return token;
     });
   }
 
   async releaseLease(session: SessionRef, token: string): Promise<void> {
     return this.#sessions.call("releaseLease", session, () => {
-      const isOwn = this.#leases.get(session.id)?.token === token;
-      void (isOwn && this.#leases.delete(session.id));
+      if (this.#leases.get(session.id)?.token === token) {
+        this.#leases.delete(session.id);
+      }
     });
   }
 
