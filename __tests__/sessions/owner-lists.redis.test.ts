@@ -38,6 +38,23 @@ const entries = (of = owner) => client.zrange(ownerKey(keyPrefix, of), "0", "-1"
 const secondsAgo = async (seconds: number) => (Number((await client.time())[0]) - seconds) * 1_000_000;
 const isOf = (args: readonly unknown[], key: string) => args.map(String).includes(key);
 
+/** Begins the first write of a session by another process: its entry has arrived. Returns what lets it end. */
+async function beginWrite(id: string): Promise<() => Promise<unknown>> {
+  let letGo!: () => void;
+  const held = new Promise<void>((resolve) => (letGo = resolve));
+  const slow = another(async (send, args) => {
+    await (isOf(args, sessionKeys(keyPrefix, id).state) && held);
+    return send();
+  });
+  const written = append(slow, id);
+  await pause(50);
+  expect(await entries()).toEqual([id]);
+  return () => {
+    letGo();
+    return written;
+  };
+}
+
 describe("a list of an owner names each session before it is written", () => {
   it("also one whose writer died in between: no page shows it, and one of a minute later drops it", async () => {
     await append(store, "alive");
@@ -51,19 +68,10 @@ describe("a list of an owner names each session before it is written", () => {
   });
 
   it("and keeps the entry of a write that is under way while a page finds no session", async () => {
-    let letGo!: () => void;
-    const held = new Promise<void>((resolve) => (letGo = resolve));
-    const slow = another(async (send, args) => {
-      await (isOf(args, sessionKeys(keyPrefix, "s").state) && held);
-      return send();
-    });
-    const written = append(slow, "s");
-    await pause(50);
-    expect(await entries()).toEqual(["s"]);
+    const finish = await beginWrite("s");
     expect(await listed()).toEqual([]);
     await store.lists.flush();
-    letGo();
-    await written;
+    await finish();
     expect(await listed()).toEqual(["s"]);
   });
 
@@ -155,19 +163,10 @@ describe("a write that is refused leaves no entry behind", () => {
     ["copies a session that does not exist", (by) => forkOf(by, { id: "source" }, { id: "s", owner }, { copyRecord })],
   ];
   it.each(withoutWrite)("and one that %s takes back no entry of a write that is under way", async (_, write) => {
-    let letGo!: () => void;
-    const held = new Promise<void>((resolve) => (letGo = resolve));
-    const slow = another(async (send, args) => {
-      await (isOf(args, sessionKeys(keyPrefix, "s").state) && held);
-      return send();
-    });
-    const written = append(slow, "s");
-    await pause(50);
-    expect(await entries()).toEqual(["s"]);
+    const finish = await beginWrite("s");
     await write(store).catch(() => undefined);
     await store.lists.flush();
-    letGo();
-    await written;
+    await finish();
     expect(await listed()).toEqual(["s"]);
   });
 
