@@ -58,24 +58,20 @@ export async function converse(model: WireModel): Promise<BaseMessage[]> {
 export async function requestsOf(model: WireModel, own: RegExp, said: readonly BaseMessage[]): Promise<Request[]> {
   const requests: Request[] = [];
   for (const { name, apply } of operations.filter((operation) => tried.includes(operation.name))) {
-    requests.push(requestOf(model, `its own answers: ${name}`, { messages: await apply([...said]) }));
+    requests.push(requestOf(model, `its own answers: ${name}`, await apply([...said])));
   }
   const named = said.map((message) =>
     message.getType() === "human" ? new HumanMessage({ content: message.content, name: "Ema Vargova" }) : message,
   );
-  requests.push(requestOf(model, "its own answers: a name with a space", { messages: named }));
+  requests.push(requestOf(model, "its own answers: a name with a space", named));
   for (const source of sources().filter(({ name }) => foreign.includes(name) && !own.test(name))) {
     const messages = await makeConversation(source, { seed: 1 });
-    requests.push(requestOf(model, `answers of ${source.name}`, { messages }));
+    requests.push(requestOf(model, `answers of ${source.name}`, messages));
   }
   return requests;
 }
 
-function requestOf(
-  model: WireModel,
-  name: string,
-  { messages }: { readonly messages: readonly BaseMessage[] },
-): Request {
+function requestOf(model: WireModel, name: string, messages: readonly BaseMessage[]): Request {
   const bound = withTool(model);
   const send = async () => {
     const ready = await toModel(messages, { model: bound });
