@@ -40,9 +40,13 @@ export const followAnswer: Operation = {
       return;
     }
     const { turnId: turn } = active;
-    const stopping = random.chance(0.15) ? pause(random.between(0, 80)).then(() => runs.stop(lane.chat)) : undefined;
+    const stop = async () => {
+      await pause(random.between(0, 80));
+      await runs.stop(lane.chat).catch(() => undefined);
+    };
+    const stopping = random.chance(0.15) ? stop() : undefined;
     await lane.ask({ do: "follow", chat: lane.chat, turn, door: "runs" }, () => hear(lane, turn, random));
-    await stopping?.catch(() => undefined);
+    await stopping;
   },
 };
 
