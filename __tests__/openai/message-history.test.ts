@@ -2,7 +2,6 @@ import { ConfigurationError } from "../../src/base/errors.js";
 import { MessageHistory } from "../../src/formats/openai/message-history.js";
 import type { ContentPart, OpenAIMessage } from "../../src/formats/openai/message.js";
 
-const clock = () => new Date("2026-01-31T12:00:00.000Z");
 const timestamp = "2026-01-31T12:00:00.000Z";
 const call = (id: string, text = '{"city":"NYC"}') => ({
   id,
@@ -14,8 +13,11 @@ const image: ContentPart[] = [
   { type: "image_url", image_url: { url: "https://example.com/menu.jpg" } },
 ];
 
+beforeEach(() => void jest.useFakeTimers({ now: new Date(timestamp) }));
+afterEach(() => void jest.useRealTimers());
+
 function weather(): MessageHistory {
-  const history = new MessageHistory([], { clock });
+  const history = new MessageHistory();
   history.addMessage("user", "What is the weather?");
   history.addToolCall([call("call_123")]);
   history.addToolResponse("call_123", "Temperature: 72°F", { name: "get_weather" });
@@ -177,15 +179,13 @@ describe("timestamps", () => {
     "2026-01-31T12:00:00Z",
     "2026-01-31T12:00:00.123456Z",
     "2026-01-31T01:00:00.123456+02:00",
-    "2026-01-31T01:00:00-0530",
+    "2026-01-31T01:00:00-05:30",
     // As Python's isoformat() writes them.
     "2026-01-31T12:00:00",
     "2026-01-31T12:00:00.123456",
     "2026-01-31T12:00",
-    "2024-02-29",
-    "20260131T120000Z",
   ])("are kept as given: %s", (timestamp) => {
-    const history = new MessageHistory([], { clock });
+    const history = new MessageHistory();
     history.addMessage("user", "Hi", { timestamp });
     history.addToolCall([call("a")], { timestamp });
     history.addToolResponse("a", "", { timestamp });
@@ -260,7 +260,6 @@ describe("what is refused", () => {
     ["messages that are no list", "messages", () => new MessageHistory(5 as never)],
     ["text that is no JSON", "text", () => MessageHistory.fromJSON("{")],
     ["a prompt that is no text", "prompt", () => MessageHistory.fromPrompt(5 as never)],
-    ["an unknown option of the history", "clocks", () => new MessageHistory([], { clocks: 1 } as never)],
   ])("%s, with an error that names the parameter", (_, option, action) => {
     expect(refusalOf(action).option).toBe(option);
     expect(history.length).toBe(0);
@@ -301,7 +300,7 @@ describe("what is refused", () => {
 
 describe("simulated calls", () => {
   it("are one assistant message with all calls, then each result with its id", () => {
-    const history = new MessageHistory([], { clock });
+    const history = new MessageHistory();
     history.addSimulatedCalls([
       {
         id: "0001",

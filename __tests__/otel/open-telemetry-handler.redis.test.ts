@@ -52,7 +52,7 @@ describe("openTelemetryHandler", () => {
     ]);
   });
 
-  it("makes a span of each automatic reduction, and of a failed one without what the error says", async () => {
+  it("adds each automatic reduction to the active span, a failed one without what the error says", async () => {
     const { tracer, meter, spans, metrics } = recordedTelemetry();
     const onEvent = openTelemetryHandler({ tracer, meter });
     const connection = redis();
@@ -61,7 +61,9 @@ describe("openTelemetryHandler", () => {
       onEvent,
       reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }),
     });
-    await memory.history("ann").addMessages([human("a"), ai("b"), human("c"), ai(secret)]);
+    const parent = tracer.startSpan("turn");
+    const within = <T>(call: () => Promise<T>) => context.with(trace.setSpan(context.active(), parent), call);
+    await within(() => memory.history("ann").addMessages([human("a"), ai("b"), human("c"), ai(secret)]));
     await memory.close();
     const failing = new RedisChatMemory({
       ...connection,
@@ -70,18 +72,21 @@ describe("openTelemetryHandler", () => {
         throw new TypeError(`cannot reduce ${secret}`);
       },
     });
-    await failing.history("ann").addMessages([human("d")]);
+    await within(() => failing.history("ann").addMessages([human("d")]));
     await failing.close();
-    const [reduced, failed] = spans().filter(({ name }) => name === "reduce_view");
-    expect(reduced!.attributes).toMatchObject({
-      "langchain_redis_memory.reduction.outcome": "reduced",
-      "langchain_redis_memory.reduction.before.messages": 4,
-      "langchain_redis_memory.reduction.after.messages": 2,
-    });
-    expect(failed!.status).toEqual({ code: SpanStatusCode.ERROR });
-    expect(failed!.attributes["error.type"]).toBe("TypeError");
-    expect(failed!.events.map(({ name, attributes }) => [name, attributes])).toEqual([
-      ["exception", { "exception.type": "TypeError" }],
+    parent.end();
+    const turn = spans().find(({ name }) => name === "turn");
+    expect(turn!.events.map(({ name, attributes }) => [name, attributes])).toEqual([
+      [
+        "langchain_redis_memory.reduced",
+        {
+          "gen_ai.conversation.id": "ann",
+          "langchain_redis_memory.before.messages": 4,
+          "langchain_redis_memory.after.messages": 2,
+          "langchain_redis_memory.overBudgetBy": 0,
+        },
+      ],
+      ["langchain_redis_memory.reduction_failed", { "gen_ai.conversation.id": "ann", "error.type": "TypeError" }],
     ]);
     const recorded = await metrics();
     expect(recorded["langchain_redis_memory.reductions"]).toEqual(
@@ -159,11 +164,13 @@ describe("the other events", () => {
     expect(spans()[0]!.events[7]!.attributes).toEqual({
       "gen_ai.conversation.id": "ann",
       "langchain_redis_memory.cause": "system",
-      "langchain_redis_memory.thoughts.sent": 2,
-      "langchain_redis_memory.thoughts.dropped": 3,
+      "langchain_redis_memory.firstAt": 1,
+      "langchain_redis_memory.sent": 2,
+      "langchain_redis_memory.dropped": 3,
     });
     expect(spans()[0]!.events[9]!.attributes).toEqual({
       "gen_ai.conversation.id": "ann",
+      "langchain_redis_memory.messageId": "m1",
       "langchain_redis_memory.provider": "openai",
       "langchain_redis_memory.became": "transcript",
     });
@@ -190,7 +197,7 @@ describe("the other events", () => {
     handler({ type: "reduction_stale", sessionId: "ann" });
     parent.end();
     const told = spans().map(({ name, attributes, events }) => ({ name, attributes, events }));
-    expect(told).toHaveLength(3);
+    expect(told).toHaveLength(2);
     expect(JSON.stringify([told, await metrics()])).not.toContain("ann");
   });
 

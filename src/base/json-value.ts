@@ -3,7 +3,7 @@ import { ConfigurationError } from "./errors.js";
 
 /** Maximum nesting: far above what messages need, far below what exhausts the stack. */
 const maxDepth = 200;
-/** Maximum number of values in a snapshot; the rest is left out. */
+/** Maximum number of values in a snapshot. */
 const maxValues = 100_000;
 
 /**
@@ -98,82 +98,33 @@ export function sameJson(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Copies what JSON can express of any value; never throws.
- *
- * Dates become ISO 8601 text, big integers their digits, errors `{ name, message }`, maps and sets arrays, bytes
- * base64, and objects with `toJSON` what that returns. Functions and undefined properties are left out; `NaN` and
- * infinities become null. `"[Circular]"` replaces circular references, `"[Truncated]"` whatever is nested deeper than
- * 200 levels or comes after 100,000 values.
+ * Copies what JSON can express of any value; never throws. Big integers become their digits, errors
+ * `{ name, message }`, maps and sets arrays, bytes base64; all else is as JSON writes it. `"[Unreadable]"` stands for a
+ * value that JSON cannot hold: one that is circular, nested too deep, of more than 100,000 values, or that throws.
  */
 export function jsonSnapshot(value: unknown): unknown {
-  return snap(value, { ancestors: new Set(), values: 0 }) ?? null;
-}
-
-interface SnapshotWalk {
-  readonly ancestors: Set<object>;
-  values: number;
-}
-
-function snap(value: unknown, walk: SnapshotWalk): unknown {
-  walk.values += 1;
-  switch (typeof value) {
-    case "string":
-    case "boolean":
-      return value;
-    case "number":
-      return Number.isFinite(value) ? value + 0 : null;
-    case "bigint":
-      return String(value);
-    case "object":
-      return value === null ? null : snapObject(value, walk);
-    default:
-      return undefined;
+  let left = maxValues;
+  function written(this: object, key: string, inner: unknown): unknown {
+    left -= 1;
+    if (left < 0) {
+      throw new RangeError("The value is too large.");
+    }
+    const own = (this as Record<string, unknown>)[key];
+    if (types.isTypedArray(own)) {
+      return Buffer.from(own.buffer, own.byteOffset, own.byteLength).toString("base64");
+    }
+    const isList = types.isMap(inner) || types.isSet(inner);
+    return typeof inner === "bigint"
+      ? String(inner)
+      : types.isNativeError(inner)
+        ? { name: inner.name, message: inner.message }
+        : isList
+          ? [...(inner as Iterable<unknown>)]
+          : inner;
   }
-}
-
-function snapObject(object: object, walk: SnapshotWalk): unknown {
-  if (walk.ancestors.has(object)) {
-    return "[Circular]";
-  }
-  if (walk.ancestors.size >= maxDepth || walk.values > maxValues) {
-    return "[Truncated]";
-  }
-  walk.ancestors.add(object);
   try {
-    return snapContent(object, walk);
+    return JSON.parse(JSON.stringify(value, written) ?? "null");
   } catch {
     return "[Unreadable]";
-  } finally {
-    walk.ancestors.delete(object);
   }
-}
-
-function snapContent(object: object, walk: SnapshotWalk): unknown {
-  if (types.isTypedArray(object)) {
-    return Buffer.from(object.buffer, object.byteOffset, object.byteLength).toString("base64");
-  }
-  if (Array.isArray(object) || types.isMap(object) || types.isSet(object)) {
-    return snapList(object as Iterable<unknown>, walk);
-  }
-  if (types.isNativeError(object)) {
-    return { name: object.name, message: object.message };
-  }
-  const { toJSON } = object as { toJSON?: unknown };
-  if (typeof toJSON === "function") {
-    return snap(toJSON.call(object), walk) ?? null;
-  }
-  const entries = Object.entries(object).map(([key, property]) => [key, snap(property, walk)] as const);
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-}
-
-function snapList(list: Iterable<unknown>, walk: SnapshotWalk): unknown[] {
-  const elements: unknown[] = [];
-  for (const element of list) {
-    if (walk.values > maxValues) {
-      elements.push("[Truncated]");
-      break;
-    }
-    elements.push(snap(element, walk) ?? null);
-  }
-  return elements;
 }

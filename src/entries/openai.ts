@@ -1,4 +1,4 @@
-export { MessageHistory, type MessageHistoryOptions } from "../formats/openai/message-history.js";
+export { MessageHistory } from "../formats/openai/message-history.js";
 export type {
   AudioPart,
   ContentPart,
@@ -23,7 +23,6 @@ export type {
 } from "../formats/openai/request.js";
 export type { ChatHistoryLike } from "../formats/openai/saved-messages.js";
 export type { SimulatedCall } from "../conversation/messages/simulated-calls.js";
-export type { Clock } from "../formats/openai/timestamp.js";
 export {
   RedisToolInvocationHistory,
   type RedisToolInvocationHistoryOptions,

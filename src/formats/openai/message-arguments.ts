@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
-import { anyFunction, anyText, lazy, nonNegativeInteger, parseOptions, type SchemaOutput } from "../../base/options.js";
+import { anyText, lazy, nonNegativeInteger, parseOptions, type SchemaOutput } from "../../base/options.js";
 import { nonEmpty, noteFields, roleSchema, toolCallsSchema } from "./message-schema.js";
-import type { Clock } from "./timestamp.js";
 
 /** Tool calls that the caller makes: at least one, with different ids. */
 const newCallsSchema = lazy(() =>
@@ -25,7 +24,6 @@ const newCallsSchema = lazy(() =>
 );
 
 const schemas = {
-  options: lazy(() => z.strictObject({ clock: z.optional(anyFunction<Clock>()) })),
   messages: lazy(() => z.object({ messages: z.array(z.unknown(), "must be an array of messages") })),
   prompt: lazy(() => z.object({ prompt: anyText() })),
   notes: lazy(() => z.strictObject(noteFields())),

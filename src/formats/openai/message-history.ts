@@ -8,16 +8,8 @@ import { checkArgument, checkMark, checkNotes } from "./message-arguments.js";
 import { copyMessage, parseMessage, parseMessages, requestMessage } from "./message-schema.js";
 import type { ContentPart, MessageNotes, MessageRole, MessageToolCall, OpenAIMessage } from "./message.js";
 import type { OpenAIRequestMessage } from "./request.js";
-import { readPrompt } from "./xml-prompt.js";
-import { writePrompt } from "./xml-prompt.js";
+import { readPrompt, writePrompt } from "./xml-prompt.js";
 import { checkHistory, SavedMessages, type ChatHistoryLike } from "./saved-messages.js";
-import { systemClock, type Clock } from "./timestamp.js";
-
-/** Options of {@link MessageHistory}. */
-export interface MessageHistoryOptions {
-  /** Provides the timestamp of messages added without one. @default the system clock */
-  readonly clock?: Clock;
-}
 
 const owner = "MessageHistory";
 
@@ -37,7 +29,6 @@ const owner = "MessageHistory";
  * const body = JSON.stringify({ model: "gpt-4o-mini", messages: history.toOpenAIFormat() });
  */
 export class MessageHistory implements Iterable<OpenAIMessage> {
-  readonly #clock: Clock;
   #messages: OpenAIMessage[];
   /** Number of messages that `clear` removed; marks count them, so that they stay valid. */
   #removed = 0;
@@ -48,8 +39,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    *
    * @throws ConfigurationError naming the invalid field, such as `messages.2.content.0.type`.
    */
-  constructor(messages: readonly OpenAIMessage[] | string = [], options: MessageHistoryOptions = {}) {
-    this.#clock = checkArgument(owner, "options", options).clock ?? systemClock;
+  constructor(messages: readonly OpenAIMessage[] | string = []) {
     inspectedAs(this, () => this.toString());
     this.#messages = typeof messages === "string" ? [] : parseMessages(owner, messages);
     if (typeof messages === "string") {
@@ -63,14 +53,14 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    *
    * @throws RecordError `unsupported_message`, with the position, for a type without a role in the format.
    */
-  static fromMessages(messages: readonly BaseMessage[], options?: MessageHistoryOptions): MessageHistory {
+  static fromMessages(messages: readonly BaseMessage[]): MessageHistory {
     checkArgument(`${owner}.fromMessages`, "messages", { messages });
-    return new MessageHistory(messages.map(fromLangChain), options);
+    return new MessageHistory(messages.map(fromLangChain));
   }
 
   /** Restores a history from what `JSON.stringify(history)` wrote. */
-  static fromJSON(text: string, options?: MessageHistoryOptions): MessageHistory {
-    return new MessageHistory(parseJson(text, `${owner}.fromJSON`) as OpenAIMessage[], options);
+  static fromJSON(text: string): MessageHistory {
+    return new MessageHistory(parseJson(text, `${owner}.fromJSON`) as OpenAIMessage[]);
   }
 
   /**
@@ -78,15 +68,15 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    * system message, text after one a user message; other elements stay text. A prompt without messages is one user
    * message.
    */
-  static fromPrompt(prompt: string, options?: MessageHistoryOptions): MessageHistory {
+  static fromPrompt(prompt: string): MessageHistory {
     checkArgument(`${owner}.fromPrompt`, "prompt", { prompt });
-    return new MessageHistory(readPrompt(prompt) as unknown as OpenAIMessage[], options);
+    return new MessageHistory(readPrompt(prompt) as unknown as OpenAIMessage[]);
   }
 
   /** Loads the messages of a LangChain history. Saving to the same object later adds only what is new. */
-  static async load(history: ChatHistoryLike, options?: MessageHistoryOptions): Promise<MessageHistory> {
+  static async load(history: ChatHistoryLike): Promise<MessageHistory> {
     checkHistory(`${owner}.load`, history, "getMessages");
-    const loaded = MessageHistory.fromMessages(await history.getMessages(), options);
+    const loaded = MessageHistory.fromMessages(await history.getMessages());
     loaded.#saved.remember(history, loaded.length);
     return loaded;
   }
@@ -154,7 +144,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   addSimulatedCalls(calls: readonly SimulatedCall[]): void {
     const usedIds = this.#messages.flatMap(({ tool_calls: made = [] }) => made.map(({ id }) => id));
     const method = `${owner}.addSimulatedCalls`;
-    const timestamp = this.#now();
+    const timestamp = now();
     const added = messagesOf(writeCalls(method, calls, usedIds)).map((message) => ({ ...message, timestamp }));
     this.#messages = this.#messages.concat(parseMessages(method, added));
   }
@@ -247,13 +237,13 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   }
 
   #add(method: string, message: OpenAIMessage, notes: MessageNotes): void {
-    const { timestamp = this.#now(), ...others } = notes;
+    const { timestamp = now(), ...others } = notes;
     this.#messages.push(parseMessage(`${owner}.${method}`, { ...message, ...others, timestamp }));
   }
+}
 
-  #now(): string {
-    return this.#clock().toISOString();
-  }
+function now(): string {
+  return new Date().toISOString();
 }
 
 /** An assistant message with all calls, then a tool message for each result, in order. */

@@ -3,7 +3,6 @@ import { anyText, lazy, parseOptions } from "../../base/options.js";
 import { copyJson, isPlainObject } from "../../base/json-value.js";
 import type { MessageToolCall, OpenAIMessage } from "./message.js";
 import type { OpenAIRequestMessage } from "./request.js";
-import { timestampSchema } from "./timestamp.js";
 
 /** Text that is not empty. */
 export const nonEmpty = lazy(() => anyText().check(z.minLength(1, "must not be empty")));
@@ -83,6 +82,23 @@ const callSchema = lazy(() =>
 
 /** Tool calls as a model makes them. */
 export const toolCallsSchema = lazy(() => z.array(callSchema(), "must be an array of tool calls"));
+
+/** An ISO 8601 date-time with or without a zone, as Python's `isoformat()` also writes it. */
+const timestampSchema = lazy(() =>
+  z.iso.datetime({
+    offset: true,
+    local: true,
+    error: "must be an ISO 8601 date-time, such as 2026-01-31T12:00:00Z",
+  }),
+);
+
+/** ISO 8601 with seconds and zone, which names one moment. */
+export const momentSchema = lazy(() =>
+  z.iso.datetime({
+    offset: true,
+    error: "must be an ISO 8601 date-time with a time zone, such as 2026-01-31T12:00:00Z",
+  }),
+);
 
 /** Schema fields that every message may have besides its content. */
 export const noteFields = lazy(() => ({

@@ -1,6 +1,6 @@
 import type { Attributes, Counter, Meter } from "@opentelemetry/api";
 import type { MemoryEvent, MemoryEventHandler } from "../../base/events.js";
-import { commandAttributes, outcomeOf, prefix } from "./event-attributes.js";
+import { commandAttributes, prefix } from "./span-recorder.js";
 
 /** Boundaries of the buckets, in seconds, as the semantic conventions ask for. */
 const durationBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
@@ -41,9 +41,9 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
   const count = countWith(meter);
   const recorders: { readonly [T in MemoryEvent["type"]]: (event: Extract<MemoryEvent, { type: T }>) => void } = {
     command: (event) => duration.record(event.milliseconds / 1000, commandAttributes(event)),
-    reduced: (event) => count("reductions", outcomeOf(event)),
-    reduction_stale: (event) => count("reductions", outcomeOf(event)),
-    reduction_failed: (event) => count("reductions", outcomeOf(event)),
+    reduced: () => count("reductions", by("reduction.outcome", "reduced")),
+    reduction_stale: () => count("reductions", by("reduction.outcome", "stale")),
+    reduction_failed: () => count("reductions", by("reduction.outcome", "failed")),
     repaired: ({ rules }) => rules.forEach((rule) => count("repairs", by("rule", rule))),
     thinking_dropped: ({ cause, dropped }) => count("thoughts.dropped", by("cause", cause), dropped),
     profile_guessed: () => count("profiles.guessed"),

@@ -31,9 +31,8 @@ const optionsSchema = lazy(() =>
 /**
  * Returns a handler for `onEvent` that turns events into OpenTelemetry spans and metrics.
  *
- * Spans are children of the span that is active when the event is reported. Each command to Redis is a client span,
- * each automatic reduction a span `reduce_view`; the other events are added to the active span. No span or metric holds
- * message text, and errors appear with their type only.
+ * Each command to Redis is a client span, a child of the span that is active when it is reported; the other events are
+ * added to that one. No span or metric holds message text, and errors appear with their type only.
  *
  * @throws ConfigurationError naming the option.
  * @example

@@ -3,11 +3,10 @@ import * as z from "zod/mini";
 import { ConfigurationError, RecordError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
 import { inspectedAs } from "../../base/inspected-as.js";
-import { anyFunction, lazy, nonEmptyText, objectWith, parseOptions, positiveInteger } from "../../base/options.js";
+import { lazy, nonEmptyText, objectWith, parseOptions, positiveInteger } from "../../base/options.js";
 import type { RedisChatMemory } from "../../memory/histories/redis-chat-memory.js";
 import { historySession, type RedisChatMessageHistory } from "../../memory/histories/redis-chat-message-history.js";
 import type { ConversationSession } from "../../memory/session/conversation-session.js";
-import { systemClock, type Clock } from "../openai/timestamp.js";
 import { storedInvocation } from "./before-store.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
 import {
@@ -37,8 +36,6 @@ export interface RedisToolInvocationHistoryOptions {
    * @default 20_000
    */
   readonly maxCharacters?: number;
-  /** Provides the timestamp of records without one. @default the system clock */
-  readonly clock?: Clock;
 }
 
 const owner = "RedisToolInvocationHistory";
@@ -51,7 +48,6 @@ const optionsSchema = lazy(() =>
     sessionId: z.optional(nonEmptyText()),
     limit: z._default(positiveInteger(), 1_000),
     maxCharacters: z._default(positiveInteger(), 20_000),
-    clock: z.optional(anyFunction<Clock>()),
   }),
 );
 
@@ -83,16 +79,14 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
   readonly #store: SessionStore;
   readonly #limit: number;
   readonly #maxCharacters: number;
-  readonly #clock: Clock;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: RedisToolInvocationHistoryOptions) {
-    const { limit, maxCharacters, clock, ...source } = parseOptions(owner, optionsSchema(), options);
+    const { limit, maxCharacters, ...source } = parseOptions(owner, optionsSchema(), options);
     this.#session = historySession(owner, historyOf(source));
     this.#store = this.#session.context.store;
     this.#limit = limit;
     this.#maxCharacters = maxCharacters;
-    this.#clock = clock ?? systemClock;
     inspectedAs(this, () => `${owner}(session ${JSON.stringify(this.sessionId)})`);
   }
 
@@ -108,7 +102,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
    */
   async addInvocation(invocation: NewToolInvocation): Promise<ToolInvocation> {
     const { ref, context } = this.#session;
-    const run = newInvocation(`${owner}.addInvocation`, invocation, this.#clock);
+    const run = newInvocation(`${owner}.addInvocation`, invocation);
     // Before it is cut: half of a card number would not be found.
     const stored = context.forms === undefined ? run : await storedInvocation(run, context.forms);
     const record = clipInvocation(stored, this.#maxCharacters);
@@ -133,7 +127,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 
   /** Creates a LangChain callback handler that adds every tool run to this log. */
   callbackHandler(): BaseCallbackHandler {
-    return new ToolCallbackHandler({ record: (invocation) => this.addInvocation(invocation), clock: this.#clock });
+    return new ToolCallbackHandler((invocation) => this.addInvocation(invocation));
   }
 
   /** Number of records. */
@@ -148,7 +142,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 
   #read(name: string, text: string): ToolInvocation | undefined {
     try {
-      return parseInvocations(owner, [JSON.parse(text)], this.#clock)[0];
+      return parseInvocations(owner, [JSON.parse(text)])[0];
     } catch {
       const error = new RecordError(`Tool record ${name} is not a valid record; it was skipped.`, { code: "corrupt" });
       report(this.#session.context.onEvent, {

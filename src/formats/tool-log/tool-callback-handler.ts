@@ -2,15 +2,8 @@ import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { Serialized } from "@langchain/core/load/serializable";
 import { BoundedMap } from "../../base/bounded-map.js";
 import { isPlainObject } from "../../base/json-value.js";
-import type { Clock } from "../openai/timestamp.js";
 import type { NewToolInvocation } from "./tool-invocation.js";
 import { valueIn } from "../../conversation/messages/values.js";
-
-/** The parts of a log that its callback handler needs. */
-export interface ToolCallbackOptions {
-  readonly record: (invocation: NewToolInvocation) => unknown;
-  readonly clock: Clock;
-}
 
 interface StartedRun {
   readonly name: string;
@@ -36,11 +29,11 @@ const maxStartedRuns = 10_000;
 export class ToolCallbackHandler extends BaseCallbackHandler {
   override name = "tool_invocation_history";
   readonly #started = new BoundedMap<string, StartedRun>(maxStartedRuns);
-  readonly #options: ToolCallbackOptions;
+  readonly #add: (invocation: NewToolInvocation) => unknown;
 
-  constructor(options: ToolCallbackOptions) {
+  constructor(add: (invocation: NewToolInvocation) => unknown) {
     super({ _awaitHandler: true, ignoreLLM: true, ignoreChain: true, ignoreRetriever: true, ignoreCustomEvent: true });
-    this.#options = options;
+    this.#add = add;
   }
 
   /** Returns this handler: a copy would not know the runs that have started. */
@@ -53,7 +46,7 @@ export class ToolCallbackHandler extends BaseCallbackHandler {
       name: runName ?? nameOf(tool),
       inputs: inputsOf(input),
       toolCallId,
-      timestamp: this.#options.clock().toISOString(),
+      timestamp: new Date().toISOString(),
       startedAt: performance.now(),
     });
   }
@@ -88,7 +81,7 @@ export class ToolCallbackHandler extends BaseCallbackHandler {
     }
     this.#started.delete(runId);
     const { startedAt, toolCallId, ...start } = started;
-    await this.#options.record({
+    await this.#add({
       ...start,
       ...(toolCallId !== undefined && { toolCallId }),
       durationMs: Math.max(0, performance.now() - startedAt),

@@ -1,9 +1,8 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import * as z from "zod/mini";
-import { anyFunction, parseOptions, positiveInteger } from "../../base/options.js";
+import { parseOptions, positiveInteger } from "../../base/options.js";
 import { inspectedAs } from "../../base/inspected-as.js";
 import { parseJson } from "../../base/json-value.js";
-import { systemClock, type Clock } from "../openai/timestamp.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
 import {
   copyInvocation,
@@ -19,8 +18,6 @@ import {
 export interface ToolInvocationHistoryOptions {
   /** Maximum number of records; the oldest are dropped. At least 1. @default no limit */
   readonly limit?: number;
-  /** Provides the timestamp of records without one. @default the system clock */
-  readonly clock?: Clock;
 }
 
 const owner = "ToolInvocationHistory";
@@ -41,7 +38,6 @@ const owner = "ToolInvocationHistory";
  * const failed = log.filter({ status: "error" });
  */
 export class ToolInvocationHistory implements Iterable<ToolInvocation> {
-  readonly #clock: Clock;
   readonly #limit: number;
   #records: ToolInvocation[];
 
@@ -53,11 +49,10 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
     })[] = [],
     options: ToolInvocationHistoryOptions = {},
   ) {
-    const schema = z.strictObject({ limit: z.optional(positiveInteger()), clock: z.optional(anyFunction<Clock>()) });
-    const { limit = Infinity, clock = systemClock } = parseOptions(owner, schema, options);
-    this.#clock = clock;
+    const schema = z.strictObject({ limit: z.optional(positiveInteger()) });
+    const { limit = Infinity } = parseOptions(owner, schema, options);
     this.#limit = limit;
-    this.#records = parseInvocations(owner, records, clock);
+    this.#records = parseInvocations(owner, records);
     this.#dropOldest();
     inspectedAs(this, () => this.toString());
   }
@@ -69,7 +64,7 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
 
   /** Adds a run and returns its record, with its id and timestamp. */
   addInvocation(invocation: NewToolInvocation): ToolInvocation {
-    const record = newInvocation(`${owner}.addInvocation`, invocation, this.#clock);
+    const record = newInvocation(`${owner}.addInvocation`, invocation);
     this.#records.push(record);
     this.#dropOldest();
     return copyInvocation(record);
@@ -87,7 +82,7 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
 
   /** Creates a LangChain callback handler that adds every tool run to this log. */
   callbackHandler(): BaseCallbackHandler {
-    return new ToolCallbackHandler({ record: (invocation) => this.addInvocation(invocation), clock: this.#clock });
+    return new ToolCallbackHandler((invocation) => this.addInvocation(invocation));
   }
 
   /** Number of records. */

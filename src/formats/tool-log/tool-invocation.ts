@@ -2,9 +2,8 @@ import * as z from "zod/mini";
 import { keepFirstUnits } from "../../base/graphemes.js";
 import { anyText, lazy, parseOptions, type SchemaOutput } from "../../base/options.js";
 import { copyJson, isPlainObject, jsonSnapshot } from "../../base/json-value.js";
-import { nonEmpty } from "../openai/message-schema.js";
+import { momentSchema, nonEmpty } from "../openai/message-schema.js";
 import { timeOrderedIds } from "../../base/ids.js";
-import { comparableTimestamp, momentSchema, toUtc, type Clock } from "../openai/timestamp.js";
 
 /** Outcome of a run. Other words than these two are kept as well. */
 export type ToolStatus = "success" | "error" | (string & {});
@@ -21,7 +20,7 @@ export interface NewToolInvocation {
   readonly status: ToolStatus;
   /** The id of the tool call that requested the run: links the record to the message that made the call. */
   readonly toolCallId?: string;
-  /** When the run began: ISO 8601 with a time zone, stored in UTC. @default now */
+  /** When the run began: ISO 8601 with a time zone, stored in UTC to the millisecond. @default now */
   readonly timestamp?: string;
   /** How long the run took, in milliseconds. */
   readonly durationMs?: number;
@@ -74,17 +73,16 @@ const filterSchema = lazy(() =>
 );
 
 /** Creates the record of a run, with an id that sorts by time. @throws ConfigurationError naming the field. */
-export function newInvocation(owner: string, invocation: NewToolInvocation, clock: Clock): ToolInvocation {
-  return complete(parseOptions(owner, newSchema(), invocation), clock);
+export function newInvocation(owner: string, invocation: NewToolInvocation): ToolInvocation {
+  return complete(parseOptions(owner, newSchema(), invocation));
 }
 
 /**
  * Copies existing records and adds what they lack (id, timestamp, meta).
  * @throws ConfigurationError naming the field.
  */
-export function parseInvocations(owner: string, records: unknown, clock: Clock): ToolInvocation[] {
-  const parsed = parseOptions(owner, recordsSchema(), { records });
-  return parsed.records.map((record) => complete(record, clock));
+export function parseInvocations(owner: string, records: unknown): ToolInvocation[] {
+  return parseOptions(owner, recordsSchema(), { records }).records.map(complete);
 }
 
 /** Returns the matching records, in order. @throws ConfigurationError naming the field of the filter. */
@@ -95,11 +93,11 @@ export function filterInvocations(
 ): ToolInvocation[] {
   const { since, ...equal } = parseOptions(owner, filterSchema(), filter);
   const wanted = Object.entries(equal).filter(([, value]) => value !== undefined);
-  const earliest = since === undefined ? undefined : comparableTimestamp(toUtc(since));
+  const earliest = since === undefined ? -Infinity : Date.parse(since);
   return records.filter(
     (record) =>
       wanted.every(([key, value]) => record[key as keyof ToolInvocationFilter & keyof ToolInvocation] === value) &&
-      (earliest === undefined || comparableTimestamp(record.timestamp) >= earliest),
+      Date.parse(record.timestamp) >= earliest,
   );
 }
 
@@ -133,9 +131,9 @@ function clip(value: unknown, maxCharacters: number): { text: string; length: nu
 /** Ids of this process; they sort in the order in which its records were created. */
 const nextId = timeOrderedIds();
 
-function complete(record: SchemaOutput<typeof recordSchema>, clock: Clock): ToolInvocation {
+function complete(record: SchemaOutput<typeof recordSchema>): ToolInvocation {
   const { id, name, inputs, outputs, status, toolCallId, timestamp, durationMs, meta } = record;
-  const now = clock();
+  const now = new Date();
   return {
     id: id ?? nextId(now.getTime()),
     ...(name !== undefined && { name }),
@@ -143,7 +141,7 @@ function complete(record: SchemaOutput<typeof recordSchema>, clock: Clock): Tool
     outputs: jsonSnapshot(outputs),
     status,
     ...(toolCallId !== undefined && { toolCallId }),
-    timestamp: timestamp === undefined ? now.toISOString() : toUtc(timestamp),
+    timestamp: (timestamp === undefined ? now : new Date(timestamp)).toISOString(),
     ...(durationMs !== undefined && { durationMs }),
     meta: copyJson(meta ?? {}, "meta"),
   };

@@ -81,7 +81,7 @@ export const besideReaders: Readonly<Record<string, Reader>> = {
     const item = parseItem("users\u0000ann\u0000\u0000key", text);
     return itemValue(item.name, item.text);
   },
-  "tool-record": (text) => parseInvocations("ToolInvocationHistory", [json(text)], () => new Date(0)),
+  "tool-record": (text) => parseInvocations("ToolInvocationHistory", [json(text)]),
 };
 
 const key = new SessionKey(new Uint8Array(32), "k1", "s");
