@@ -65,18 +65,10 @@ describe("the documents", () => {
 
   it("name for each promise of a turn and each door a test that exists, by its title", () => {
     const section = /## One turn, at each door\n([\s\S]*?)\n## /.exec(readDocument(root, testsOfPromises))![1]!;
-    const tables = section.split(/^### /m).slice(1);
-    const tests = tables.map((table) => [...table.matchAll(/^\|([^|]*)\|[^|]*\|([^|]*)\| `(__tests__[^`]+)` *\|$/gm)]);
-    const missing = tests.flat().filter(([, , title, path]) => !readDocument(root, path!).includes(title!.trim()));
+    const tests = [...section.matchAll(/^\|([^|]*)\|(?:[^|]*\|){5}([^|]*)\| `(__tests__[^`]+)` *\|$/gm)];
+    const missing = tests.filter(([, , title, path]) => !readDocument(root, path!).includes(title!.trim()));
     expect(missing.map(([row]) => row)).toEqual([]);
-    const promises = tables.map((table) =>
-      table
-        .match(/^\| [A-Z][^|]*\|/gm)!
-        .slice(1)
-        .map((cell) => cell.trim()),
-    );
-    expect([tables.length, promises[0]!.length]).toEqual([5, 13]);
-    expect(new Set(promises.map((names) => names.join()))).toHaveProperty("size", 1);
+    expect(tests.filter(([, promise]) => promise!.trim() !== "")).toHaveLength(14);
   });
 
   it("list the commands that a Redis user needs as the tests found them", () => {

@@ -1,4 +1,5 @@
-import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import type { AIMessage } from "@langchain/core/messages";
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { tool as makeTool } from "@langchain/core/tools";
 import {
@@ -8,9 +9,7 @@ import {
   humanInTheLoopMiddleware,
   modelCallLimitMiddleware,
   piiMiddleware,
-  providerStrategy,
   summarizationMiddleware,
-  toolStrategy,
   type AgentMiddleware,
 } from "langchain";
 import { z } from "zod";
@@ -56,111 +55,6 @@ const ask = (text: string, id?: string) => ({
 });
 
 describe.each(["step", "turn"] as const)("an agent's turn with persist: %s", (persist) => {
-  it("is answered once for the same message id, with the first result", async () => {
-    const memory = newMemory();
-    const { agent, model } = newAgent(memory, countingModel(), { persist });
-    const first = await agent.invoke(ask("look", "q1"), ann);
-    const again = await agent.invoke(ask("look", "q1"), ann);
-    expect(sketch(again.messages)).toEqual(sketch(first.messages));
-    expect(again.messages.map(({ id }) => id)).toEqual(first.messages.map(({ id }) => id));
-    expect(model.sent).toHaveLength(2);
-    expect(await transcript(memory)).toEqual(["look", "<ai>", "found look", "answer 2"]);
-    expect(events).toContainEqual({ type: "turn_repeated", sessionId: "ann", turnId: "q1" });
-  });
-
-  it("is answered once for the same turnId, by another instance and after reductions", async () => {
-    const keyPrefix = uniquePrefix();
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    const memory = newMemory({ redis: { keyPrefix }, reducer });
-    const { agent } = newAgent(memory, countingModel(), { persist });
-    for (let index = 1; index <= 5; index += 1) {
-      await agent.invoke(ask(`q${index}`), named(`job-${index}`));
-    }
-    const other = newAgent(newMemory({ redis: { keyPrefix }, reducer }), countingModel(), { persist });
-    const again = await other.agent.invoke(ask("q1"), named("job-1"));
-    expect(sketch(again.messages)).toEqual(["q1", "answer 1"]);
-    expect(other.model.sent).toHaveLength(0);
-    expect(await transcript(memory)).toHaveLength(10);
-  });
-
-  it("is stored once where two instances answer it at the same time, and both give the stored answer", async () => {
-    const keyPrefix = uniquePrefix();
-    const memory = newMemory({ redis: { keyPrefix } });
-    let asked!: () => void;
-    const slowIsAsked = new Promise<void>((resolve) => (asked = resolve));
-    const fast = new ToolModel(async () => {
-      await slowIsAsked;
-      return "fast";
-    });
-    const slow = new ToolModel(async () => {
-      asked();
-      while (!(await transcript(memory)).includes("fast")) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      return "slow";
-    });
-    const options = { persist, oneTurnAtATime: false };
-    const agents = [fast, slow].map((model) => newAgent(newMemory({ redis: { keyPrefix } }), model, options).agent);
-    const results = await Promise.all(agents.map((agent) => agent.invoke(ask("q", "q1"), ann)));
-    expect(results.map(({ messages }) => sketch(messages))).toEqual([
-      ["q", "fast"],
-      ["q", "fast"],
-    ]);
-    expect(await transcript(memory)).toEqual(["q", "fast"]);
-  });
-
-  it("stores only what is new of a client's whole history, with ids or without, and after reductions", async () => {
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 4 });
-    const memory = newMemory({ reducer });
-    const { agent, model } = newAgent(memory, countingModel(), { persist });
-    const client: BaseMessage[] = [];
-    for (let index = 1; index <= 6; index += 1) {
-      client.push(new HumanMessage({ content: `q${index}`, id: `q${index}` }));
-      const { messages } = await agent.invoke({ messages: client }, ann);
-      client.push(messages.at(-1)!);
-    }
-    expect(sketch(model.sent.at(-1)!)).toEqual(["q4", "answer 4", "q5", "answer 5", "q6"]);
-    const plain = [...client, human("q7")].map(({ text }, index) => ({
-      role: index % 2 === 0 ? "user" : "assistant",
-      content: text,
-    }));
-    await agent.invoke({ messages: plain }, ann);
-    expect(sketch(model.sent.at(-1)!).at(-1)).toBe("q7");
-    expect(sketch(model.sent.at(-1)!).length).toBeLessThanOrEqual(5);
-    expect(await transcript(memory)).toHaveLength(14);
-  });
-
-  it("takes the answer of a second writer into the next view and keeps both turns", async () => {
-    const memory = newMemory();
-    const model = new ToolModel(async (messages) => {
-      await memory.history("ann").append([human("other"), ai("theirs")]);
-      return `mine after ${messages.length}`;
-    });
-    const { agent } = newAgent(memory, model, { persist });
-    await agent.invoke(ask("q"), ann);
-    expect((await transcript(memory)).toSorted()).toEqual(["mine after 1", "other", "q", "theirs"]);
-  });
-
-  it("shows system messages that come with each turn at the front, once", async () => {
-    const memory = newMemory();
-    const { agent, model } = newAgent(memory, countingModel(), { persist, profile: "anthropic" });
-    for (const text of ["one", "two"]) {
-      await agent.invoke({ messages: [new SystemMessage("Be kind."), new HumanMessage(text)] }, ann);
-    }
-    expect(sketch(model.sent[1]!)).toEqual(["Be kind.", "one", "answer 1", "two"]);
-    expect(await transcript(memory)).toEqual(["Be kind.", "one", "answer 1", "two", "answer 2"]);
-  });
-
-  it("shows a stored greeting as the profile needs it, and reports the repair once", async () => {
-    const memory = newMemory();
-    await memory.history("ann").append([ai("Hello!")]);
-    const { agent, model } = newAgent(memory, countingModel(), { persist, profile: "anthropic" });
-    await agent.invoke(ask("look"), ann);
-    expect(model.sent[0]![0]!.getType()).toBe("human");
-    expect(events.filter(({ type }) => type === "repaired")).toHaveLength(1);
-    expect((await transcript(memory))[0]).toBe("Hello!");
-  });
-
   it("stores what piiMiddleware made of it, and the run does not fail", async () => {
     const memory = newMemory();
     const others = [piiMiddleware("email", { strategy: "redact", applyToInput: true })] as AgentMiddleware[];
@@ -169,34 +63,6 @@ describe.each(["step", "turn"] as const)("an agent's turn with persist: %s", (pe
     expect(JSON.stringify(await memory.history("ann").getTranscript())).not.toContain("ann@");
     expect(JSON.stringify(model.sent)).not.toContain("ann@");
   });
-
-  it.each([
-    ["tool", toolStrategy(z.object({ city: z.string() }))],
-    ["provider", providerStrategy(z.object({ city: z.string() }))],
-  ] as const)(
-    "stores a structured answer by the %s strategy, valid for the next turn",
-    async (kind, responseFormat) => {
-      const memory = newMemory();
-      const model = new ToolModel((messages) => {
-        const name = (responseFormat as unknown as { name?: string }[])[0]?.name ?? "";
-        void messages;
-        return kind === "provider"
-          ? new AIMessage({ content: '{"city":"Bonn"}', id: `s${model.sent.length}` })
-          : new AIMessage({
-              content: "",
-              id: `s${model.sent.length}`,
-              tool_calls: [{ id: `c${model.sent.length}`, name, args: { city: "Bonn" }, type: "tool_call" }],
-            });
-      });
-      const middleware = [redisMemoryMiddleware({ memory, persist })];
-      const agent = createAgent({ model, tools: [], middleware, responseFormat: responseFormat as never });
-      const { structuredResponse } = (await agent.invoke(ask("where?"), ann)) as { structuredResponse: unknown };
-      expect(structuredResponse).toEqual({ city: "Bonn" });
-      await agent.invoke(ask("and now?"), ann);
-      expect(model.sent).toHaveLength(2);
-      expect(await transcript(memory)).toHaveLength(kind === "provider" ? 4 : 8);
-    },
-  );
 });
 
 describe("an agent's turn whose run fails", () => {
@@ -262,19 +128,6 @@ describe("an agent beside a checkpointer", () => {
     await memory.history("ann").rewind((await memory.history("ann").getTranscript())[0]!.id!);
     await agent.invoke(ask("q7"), thread);
     expect(await transcript(memory)).toEqual(["q7", "answer 7"]);
-  });
-
-  it("gives copies of a stored answer where the state holds it before the new question", async () => {
-    const memory = newMemory();
-    const middleware = [redisMemoryMiddleware({ memory })];
-    const model = countingModel();
-    const agent = createAgent({ model, tools: [lookup], middleware, checkpointer: new MemorySaver() });
-    const config = { configurable: { thread_id: "ann", turnId: "job-1" } };
-    await agent.invoke(ask("q"), config);
-    const { messages } = await agent.invoke(ask("q"), config);
-    expect(sketch(messages)).toEqual(["q", "answer 1"]);
-    expect(model.sent).toHaveLength(1);
-    expect(await transcript(memory)).toEqual(["q", "answer 1"]);
   });
 });
 
@@ -442,29 +295,6 @@ describe("an agent that is stopped", () => {
   });
 });
 
-describe("an agent with oneTurnAtATime", () => {
-  it("calls the model once for two runs of the same turn, and lets the next turn begin after a failure", async () => {
-    const memory = newMemory();
-    let isDown = false;
-    const model = new ToolModel(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      return isDown ? new Error("model is down") : `answer ${model.sent.length}`;
-    });
-    const { agent } = newAgent(memory, model, { oneTurnAtATime: true });
-    const results = await Promise.all([agent.invoke(ask("q", "q1"), ann), agent.invoke(ask("q", "q1"), ann)]);
-    expect(results.map(({ messages }) => sketch(messages))).toEqual([
-      ["q", "answer 1"],
-      ["q", "answer 1"],
-    ]);
-    expect(model.sent).toHaveLength(1);
-    isDown = true;
-    await expect(agent.invoke(ask("two", "q2"), ann)).rejects.toThrow("model is down");
-    isDown = false;
-    await agent.invoke(ask("two", "q2"), ann);
-    expect(await transcript(memory)).toEqual(["q", "answer 1", "two", "answer 3"]);
-  });
-});
-
 describe("a subagent with a memory", () => {
   const delegate = (memory: RedisChatMemory, options: Partial<RedisMemoryMiddlewareOptions>) => {
     const inner = newAgent(memory, new ToolModel(() => "inner answer"), options).agent;
@@ -516,15 +346,5 @@ describe("the session of an agent", () => {
     const agent = createAgent({ model: countingModel(), tools: [lookup], middleware: [middleware] });
     await agent.invoke(ask("q"), { context: { user: "ann" } });
     expect(await transcript(memory)).toEqual(["q", "answer 1"]);
-  });
-
-  it("keeps fifty runs at once apart", async () => {
-    const memory = newMemory();
-    const { agent } = newAgent(memory, new ToolModel((messages) => `answer to ${messages.at(-1)!.text}`));
-    const ids = Array.from({ length: 50 }, (_, index) => `s${index}`);
-    await Promise.all(ids.map((sessionId) => agent.invoke(ask(sessionId), { configurable: { sessionId } })));
-    for (const id of ids) {
-      expect(sketch(await memory.history(id).getTranscript())).toEqual([id, `answer to ${id}`]);
-    }
   });
 });

@@ -9,7 +9,6 @@ import { validateConversation } from "../../src/conversation/structure/validate.
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, aiCalls, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
-import { uniquePrefix } from "../support/shared-redis.js";
 
 afterEach(closeMemories);
 
@@ -40,26 +39,6 @@ async function collect<T>(stream: Promise<AsyncIterable<T>>): Promise<T[]> {
 }
 
 describe("a chain's turn that comes again", () => {
-  it("is answered from the store by its turnId, whatever the retry says", async () => {
-    const memory = newMemory();
-    const model = countingModel();
-    const chain = withRedisMemory(model, { memory });
-    const first = await chain.invoke("q", turn("t"));
-    const again = await chain.invoke("q, please", turn("t"));
-    expect([again.text, again.id, model.sent.length]).toEqual(["a1", first.id, 1]);
-    expect(await transcript(memory)).toEqual(["q", "a1"]);
-    expect(repeated()).toBe(1);
-  });
-
-  it("is answered from the store by the id of its question", async () => {
-    const memory = newMemory();
-    const model = countingModel();
-    const chain = withRedisMemory(model, { memory });
-    await chain.invoke(human("q", "q1"), session);
-    expect((await chain.invoke(human("q", "q1"), session)).text).toBe("a1");
-    expect(await transcript(memory)).toEqual(["q", "a1"]);
-  });
-
   it("is asked again where it was removed while the retry looked for it outside the view", async () => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
     const memory = newMemory({ reducer });
@@ -89,54 +68,6 @@ describe("a chain's turn that comes again", () => {
     expect(model.sent).toHaveLength(1);
   });
 
-  it("is answered from the store after reductions, with either retention", async () => {
-    for (const retention of ["keep", "discard"] as const) {
-      const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }), retention });
-      const model = countingModel();
-      const chain = withRedisMemory(model, { memory });
-      for (let index = 1; index <= 4; index += 1) {
-        await chain.invoke(`q${index}`, turn(`t${index}`));
-      }
-      const before = await transcript(memory);
-      const { text } = await chain.invoke("q1", turn("t1"));
-      expect(text).toBe(retention === "keep" ? "a1" : "a5");
-      expect(await transcript(memory)).toEqual(before);
-    }
-  });
-
-  it("is answered from the store by another instance", async () => {
-    const keyPrefix = uniquePrefix();
-    const [model, other] = [countingModel(), countingModel()];
-    await withRedisMemory(model, { memory: newMemory({ redis: { keyPrefix } }) }).invoke("q", turn("t"));
-    const answer = await withRedisMemory(other, { memory: newMemory({ redis: { keyPrefix } }) }).invoke("q", turn("t"));
-    expect([answer.text, other.sent.length]).toEqual(["a1", 0]);
-  });
-
-  it.each([
-    ["by turnId", "q", turn("t")],
-    ["by the question's id", human("q", "q1"), session],
-  ])(
-    "is stored once where it runs twice at the same time, and both callers get that answer, %s",
-    async (_, q, config) => {
-      const keyPrefix = uniquePrefix();
-      const memories = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
-      let [asked, release] = [0, () => undefined as void];
-      const bothAsked = new Promise<void>((resolve) => (release = resolve));
-      const model = new ScriptedModel(async () => {
-        asked += 1;
-        const answer = `a${asked}`;
-        await (asked === 2 ? release() : bothAsked);
-        return answer;
-      });
-      const chains = memories.map((memory) => withRedisMemory(model, { memory, oneTurnAtATime: false }));
-      const answers = await Promise.all(chains.map((chain) => chain.invoke(q, config)));
-      const stored = await transcript(memories[0]!);
-      expect(stored).toHaveLength(2);
-      expect(texts(answers)).toEqual([stored[1], stored[1]]);
-      expect([model.sent.length, repeated()]).toEqual([2, 1]);
-    },
-  );
-
   it("ends a stream that has begun with its own tokens where another run has stored the turn", async () => {
     const memory = newMemory();
     const chain = withRedisMemory(countingModel(), { memory, oneTurnAtATime: false });
@@ -149,15 +80,6 @@ describe("a chain's turn that comes again", () => {
     expect([chunks.join(""), other.text]).toEqual(["a1", "a2"]);
     expect(await transcript(memory)).toHaveLength(2);
     expect(repeated()).toBe(1);
-  });
-
-  it("costs the model one call where the runs of a session wait for each other", async () => {
-    const memory = newMemory();
-    const model = countingModel();
-    const chain = withRedisMemory(model, { memory });
-    const answers = await Promise.all([1, 2, 3].map(() => chain.invoke("q", turn("t"))));
-    expect([texts(answers), model.sent.length]).toEqual([["a1", "a1", "a1"], 1]);
-    expect(await transcript(memory)).toEqual(["q", "a1"]);
   });
 
   it.each<[string, RunnableLambda<BaseMessage[], unknown>, unknown]>([
@@ -199,36 +121,6 @@ describe("a chain's turn that comes again", () => {
   });
 });
 
-describe("a client that sends its whole history", () => {
-  it("adds only the new message where it has ids, and the model sees the view and that message", async () => {
-    const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 4 }) });
-    const model = countingModel();
-    const chain = withRedisMemory(model, { memory });
-    const client: BaseMessage[] = [];
-    for (let index = 1; index <= 6; index += 1) {
-      client.push(human(`q${index}`, `id${index}`));
-      client.push(await chain.invoke([...client], session));
-    }
-    expect(await transcript(memory)).toEqual(texts(client));
-    expect(texts(model.sent.at(-1)!)).toEqual(["q4", "a4", "q5", "a5", "q6"].slice(-model.sent.at(-1)!.length));
-  });
-
-  it("adds only the new message where it has none, and a retry of it is answered from the store", async () => {
-    const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }) });
-    const model = countingModel();
-    const chain = withRedisMemory(model, { memory });
-    const client: { role: string; content: string }[] = [];
-    for (let index = 1; index <= 4; index += 1) {
-      client.push({ role: "user", content: `q${index}` });
-      const { text } = await chain.invoke([...client], session);
-      client.push({ role: "assistant", content: text });
-    }
-    expect(await transcript(memory)).toEqual(["q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4"]);
-    expect((await chain.invoke(client.slice(0, -1), session)).text).toBe("a4");
-    expect(model.sent).toHaveLength(4);
-  });
-});
-
 describe("the cost of a chain's turn", () => {
   it("is two writes with persist step, the first of which is the read too, and one where it is repeated", async () => {
     const memory = newMemory();
@@ -266,21 +158,6 @@ describe("the cost of a chain's turn", () => {
     await chain.invoke("q1", session);
     expect(await roundTrips(() => chain.invoke("q2", session))).toBe(3);
     expect(texts(await memory.history("ann").getMessages())).toEqual(["q2", "a2"]);
-  });
-});
-
-describe("a second writer during a run", () => {
-  it.each([
-    ["turn", ["other q", "other a", "q", "a"]],
-    ["step", ["q", "other q", "other a", "a"]],
-  ] as const)("loses nothing, and neither does the run (persist: %s)", async (persist, expected) => {
-    const memory = newMemory();
-    const model = new ScriptedModel(async () => {
-      await memory.history("ann").addMessages([human("other q"), ai("other a")]);
-      return "a";
-    });
-    await withRedisMemory(model, { memory, persist }).invoke("q", turn("t"));
-    expect(await transcript(memory)).toEqual(expected);
   });
 });
 
@@ -349,16 +226,5 @@ describe("what the model is given", () => {
       expect(events).toContainEqual(expect.objectContaining({ type: "repaired", sessionId: "ann" }));
       expect(await transcript(memory)).toEqual(["Welcome!", "q", "a1"]);
     }
-  });
-
-  it("has a system message that comes with each turn once, at the front, and so has the transcript", async () => {
-    const memory = newMemory();
-    const model = countingModel();
-    const chain = withRedisMemory(model, { memory });
-    for (const question of ["q1", "q2", "q3"]) {
-      await chain.invoke([new SystemMessage("Be kind."), human(question)], session);
-    }
-    expect(texts(model.sent[2]!)).toEqual(["Be kind.", "q1", "a1", "q2", "a2", "q3"]);
-    expect(await transcript(memory)).toEqual(["Be kind.", "q1", "a1", "q2", "a2", "q3", "a3"]);
   });
 });

@@ -1,16 +1,14 @@
-import { AIMessage, SystemMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import { AIMessage } from "@langchain/core/messages";
 import type { HistoryManagerOptions, ModelCallRequest } from "../../src/doors/tool-loop/history-manager-options.js";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { writeTurn } from "../../src/memory/session/append-options.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
-import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ai, human } from "../support/messages.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { characterCounter } from "../history-manager/instances.js";
-import { closeMemories, events, eventTypes, newMemory, texts } from "../support/memories.js";
+import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 
 afterEach(closeMemories);
 
@@ -40,13 +38,6 @@ async function run(
   manager.addAssistantMessage(ai(answer));
   await manager.commit();
   return texts(messages);
-}
-
-/** Five turns, `q1` to `q5`, with the names `job-1` to `job-5`. */
-async function fiveTurns(memory: RedisChatMemory): Promise<void> {
-  for (let index = 1; index <= 5; index += 1) {
-    await run(managerOf(memory), { question: `q${index}`, answer: `a${index}`, turnId: `job-${index}` });
-  }
 }
 
 const transcript = async (memory: RedisChatMemory) => texts(await memory.history("s").getTranscript());
@@ -83,37 +74,6 @@ describe("a turn of a HistoryManager that runs again", () => {
       expect(await run(managerOf(memory), { question: "q1", answer, turnId })).toEqual(["rendered q1"]);
     }
     expect(await transcript(memory)).toEqual(["q1", "a1"]);
-  });
-
-  it.each(["keep", "discard"] as const)("is recognized after reductions, with retention %s", async (retention) => {
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 4 });
-    const memory = newMemory({ reducer, retention });
-    await fiveTurns(memory);
-    const before = await transcript(memory);
-    const again = await run(managerOf(memory), { question: "q2", answer: "again", turnId: "job-2" });
-    // With "discard" what came before the turn is gone, and the turn runs on what is left of the view.
-    expect(again).toEqual(retention === "keep" ? ["q1", "a1", "rendered q2"] : ["q4", "a4", "q5", "a5", "rendered q2"]);
-    expect(await transcript(memory)).toEqual(before);
-    expect(eventTypes()).toContain("turn_repeated");
-  });
-
-  it("is recognized by another instance", async () => {
-    const keyPrefix = uniquePrefix();
-    const [one, two] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
-    await run(managerOf(one), { question: "q1", answer: "a1", turnId });
-    expect(await run(managerOf(two), { question: "q1", answer: "a2", turnId })).toEqual(["rendered q1"]);
-    expect(await transcript(one)).toEqual(["q1", "a1"]);
-  });
-
-  it("is stored once where two instances run it at the same time", async () => {
-    const keyPrefix = uniquePrefix();
-    const memories = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
-    const seen = await Promise.all(
-      memories.map((memory, index) => run(managerOf(memory), { question: "q1", answer: `a${index}`, turnId })),
-    );
-    expect(seen).toEqual([["rendered q1"], ["rendered q1"]]);
-    expect(await transcript(memories[0]!)).toHaveLength(2);
-    expect(eventTypes()).toEqual(["turn_repeated"]);
   });
 
   it("costs one read, and has the stored answer: no model is to be called", async () => {
@@ -292,16 +252,6 @@ describe("a turn of a HistoryManager that fails or is stopped", () => {
 });
 
 describe("a turn of a HistoryManager", () => {
-  it("keeps its messages together where another writer stores something meanwhile", async () => {
-    const memory = newMemory();
-    const manager = managerOf(memory);
-    await manager.getHistoryForModelCall(asking("q1"));
-    await memory.history("s").append([human("other"), ai("answer")]);
-    manager.addAssistantMessage(ai("a1"));
-    await manager.commit();
-    expect(await transcript(memory)).toEqual(["other", "answer", "q1", "a1"]);
-  });
-
   it("does not come back after the session was cleared while it ran", async () => {
     const memory = newMemory();
     await writeTurn(memory.history("s"), [human("q1")], { turnId, turn: { done: false } });
@@ -325,20 +275,6 @@ describe("a turn of a HistoryManager", () => {
     await retry.commit();
     expect(await transcript(memory)).toEqual(["q0", "a0"]);
     expect(events).toContainEqual({ type: "turn_repeated", sessionId: "s", turnId });
-  });
-
-  it("stores a structured answer as the model's message, once", async () => {
-    const memory = newMemory();
-    const answer = { city: "Oslo" };
-    for (let index = 0; index < 2; index += 1) {
-      const manager = managerOf(memory);
-      await manager.getHistoryForModelCall(asking("where?", { turnId }));
-      manager.addAssistantMessage(ai(JSON.stringify(answer)));
-      await manager.commit();
-    }
-    const [, stored] = await memory.history("s").getTranscript();
-    expect(z.object({ city: z.string() }).parse(JSON.parse(stored!.text))).toEqual(answer);
-    expect(await transcript(memory)).toHaveLength(2);
   });
 
   it("gives a stored greeting to a model of the memory's profile as that takes it, and reports it once", async () => {
@@ -386,23 +322,5 @@ describe("a turn of a HistoryManager", () => {
       expect(validateConversation(messages, { profile: "anthropic", purpose: "model-input" })).toEqual([]);
     }
     // A read and a model call for each of the windows.
-  });
-
-  it("has the system message of each turn at the front, once, and never stores it", async () => {
-    const memory = newMemory({ profile: "anthropic" });
-    await memory.history("s").append([new SystemMessage("Stored."), human("q0"), ai("a0")]);
-    for (let index = 1; index <= 3; index += 1) {
-      const rest = { renderedSystemMessage: `Now it is ${index} o'clock.` };
-      const manager = managerOf(memory);
-      const { messages } = await manager.getHistoryForModelCall(asking(`q${index}`, rest));
-      const roles = messages.map((message) => message.getType());
-      expect([roles.indexOf("system"), roles.lastIndexOf("system")]).toEqual([0, 0]);
-      expect(messages[0]!.text).toContain(rest.renderedSystemMessage);
-      expect(messages[0]!.text).toContain("Stored.");
-      manager.addAssistantMessage(ai(`a${index}`));
-      await manager.commit();
-    }
-    const stored = await memory.history("s").getTranscript();
-    expect(stored.filter((message) => message.getType() === "system")).toHaveLength(1);
   });
 });

@@ -3,26 +3,15 @@ import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts
 import { RunnableLambda, RunnableWithMessageHistory, type Runnable } from "@langchain/core/runnables";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
-import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
-import { conversationGuard } from "../../src/conversation/reducers/conversation-guard.js";
-import { validateConversation } from "../../src/conversation/structure/validate.js";
-import { ai, human, system } from "../support/messages.js";
-import { ScriptedModel } from "../support/scripted-model.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { ai, human } from "../support/messages.js";
+import { echoModel, ScriptedModel } from "../support/scripted-model.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
-import { RedactingHistory } from "../support/redacting-history.js";
 
 afterEach(closeMemories);
 
 const config = { configurable: { sessionId: "s" } };
 const keys = { inputMessagesKey: "input", historyMessagesKey: "history" };
 const stored = async (memory: RedisChatMemory) => texts(await memory.history("s").getTranscript());
-
-/** Says `a1`, `a2`, … in this order. */
-function countingModel(): ScriptedModel {
-  let answers = 0;
-  return new ScriptedModel(() => `a${(answers += 1)}`);
-}
 
 type GetMessageHistory = (sessionId: string) => RedisChatMessageHistory;
 
@@ -41,55 +30,28 @@ function withPrompt(model: ScriptedModel, getMessageHistory: GetMessageHistory):
   }) as never;
 }
 
-describe("what holds for RunnableWithMessageHistory on memory.getMessageHistory", () => {
-  it("stores a question with an id once, whatever the reducer removed and from any instance", async () => {
-    const keyPrefix = uniquePrefix();
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    const [one, two] = [newMemory({ redis: { keyPrefix }, reducer }), newMemory({ redis: { keyPrefix }, reducer })];
-    for (let index = 1; index <= 4; index += 1) {
-      await wrapped(countingModel(), one.getMessageHistory).invoke([human(`q${index}`, `q${index}`)], config);
+describe("RunnableWithMessageHistory on memory.getMessageHistory", () => {
+  it("keeps a conversation over invoke and stream, with a history key or without", async () => {
+    for (const hasKey of [true, false]) {
+      const memory = newMemory();
+      const wrap = hasKey ? withPrompt : wrapped;
+      const chain = wrap(echoModel(), memory.getMessageHistory) as Runnable;
+      const input = (text: string) => (hasKey ? { input: text } : [human(text)]);
+      await chain.invoke(input("one"), config);
+      for await (const _ of await chain.stream(input("two"), config)) {
+        // Only the end matters.
+      }
+      expect(await stored(memory)).toEqual(["one", "reply to one", "two", "reply to two"]);
     }
-    await wrapped(countingModel(), two.getMessageHistory).invoke([human("q1", "q1")], config);
-    expect((await stored(two)).filter((text) => text === "q1")).toHaveLength(1);
   });
 
-  it("stores a question with an id once where two runs bring it at the same time", async () => {
+  it("keeps the turns of a batch apart if each has a config", async () => {
     const memory = newMemory();
-    const chain = wrapped(countingModel(), memory.getMessageHistory);
-    await Promise.all([chain.invoke([human("q1", "q1")], config), chain.invoke([human("q1", "q1")], config)]);
-    expect((await stored(memory)).sort()).toEqual(["a1", "a2", "q1"]);
-  });
-
-  it("adds only what is new of a whole history whose messages have ids", async () => {
-    const memory = newMemory();
-    const chain = wrapped(countingModel(), memory.getMessageHistory);
-    const all: BaseMessage[] = [];
-    for (let index = 1; index <= 3; index += 1) {
-      all.push(human(`q${index}`, `q${index}`));
-      all.push(await chain.invoke([...all], config));
-    }
-    expect(await stored(memory)).toEqual(["q1", "a1", "q2", "a2", "q3", "a3"]);
-  });
-
-  it("stores nothing of a run that fails, and the turn once when it is tried again", async () => {
-    const memory = newMemory();
-    const answers = [new Error("away"), ai("a1")];
-    const chain = withPrompt(new ScriptedModel(() => answers.shift()!), memory.getMessageHistory);
-    await expect(chain.invoke({ input: "q1" }, config)).rejects.toThrow("away");
-    expect(await stored(memory)).toEqual([]);
-    await chain.invoke({ input: "q1" }, config);
-    expect(await stored(memory)).toEqual(["q1", "a1"]);
-  });
-
-  it("keeps the question where another writer stores a turn during the run", async () => {
-    const memory = newMemory();
-    await memory.history("s").addMessages([human("q0"), ai("a0")]);
-    const model = new ScriptedModel(async () => {
-      await memory.history("s").addMessages([human("other"), ai("answer")]);
-      return "a1";
-    });
-    await wrapped(model, memory.getMessageHistory).invoke([human("q1")], config);
-    expect(await stored(memory)).toEqual(["q0", "a0", "other", "answer", "q1", "a1"]);
+    const other = { configurable: { sessionId: "other" } };
+    const chain = wrapped(echoModel(), memory.getMessageHistory);
+    await chain.batch([[human("one")], [human("two")]], [config, other]);
+    expect(await stored(memory)).toEqual(["one", "reply to one"]);
+    expect(texts(await memory.history("other").getTranscript())).toEqual(["two", "reply to two"]);
   });
 
   it("does not bring back what another history removed during the run", async () => {
@@ -109,88 +71,9 @@ describe("what holds for RunnableWithMessageHistory on memory.getMessageHistory"
     await wrapped(runnable, memory.getMessageHistory).invoke([human("where?")], config);
     expect(await stored(memory)).toEqual(["where?", '{"city":"Oslo"}']);
   });
-
-  it("gives a stored greeting to anthropic with a conversationGuard in front of the model", async () => {
-    const memory = newMemory();
-    await memory.history("s").addMessages([ai("Hello!")]);
-    const model = countingModel();
-    const guard = conversationGuard({ profile: "anthropic", purpose: "model-input", mode: "repair" });
-    await wrapped(guard.pipe(model as never), memory.getMessageHistory).invoke([human("q1")], config);
-    expect(validateConversation(model.sent[0]!, { profile: "anthropic", purpose: "model-input" })).toEqual([]);
-    expect(await stored(memory)).toEqual(["Hello!", "q1", "a1"]);
-  });
-
-  it("never stores a system message that stands in the prompt", async () => {
-    const memory = newMemory();
-    const placeholder = new MessagesPlaceholder("history");
-    const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], placeholder, ["human", "{input}"]]);
-    const model = countingModel();
-    const getMessageHistory = memory.getMessageHistory;
-    const chain = new RunnableWithMessageHistory({
-      runnable: prompt.pipe(model as never) as never,
-      getMessageHistory,
-      ...keys,
-    });
-    for (const input of ["q1", "q2"]) {
-      await chain.invoke({ input } as never, config);
-    }
-    expect(texts(model.sent[1]!)).toEqual(["Be brief.", "q1", "a1", "q2"]);
-    expect(await stored(memory)).toEqual(["q1", "a1", "q2", "a2"]);
-  });
-
-  it("honours a subclass that redacts what it appends", async () => {
-    const options = { url: sharedRedisUrl(), redis: { keyPrefix: uniquePrefix() } };
-    const opened: RedisChatMessageHistory[] = [];
-    const chain = withPrompt(new ScriptedModel(() => "your card 4111"), (sessionId) => {
-      const history = new RedactingHistory({ sessionId, ...options });
-      opened.push(history);
-      return history;
-    });
-    await chain.invoke({ input: "card 4111" }, config);
-    expect(texts(await opened[0]!.getTranscript())).toEqual(["card ####", "your card ####"]);
-    await Promise.all(opened.map((history) => history.close()));
-  });
 });
 
-describe("what RunnableWithMessageHistory cannot do, and withRedisMemory can", () => {
-  it("has no turnId: a retry runs on its own first try, and its second answer is stored too", async () => {
-    const memory = newMemory();
-    const model = countingModel();
-    const chain = wrapped(model, memory.getMessageHistory);
-    const retried = { configurable: { sessionId: "s", turnId: "job-1" } };
-    for (let index = 0; index < 2; index += 1) {
-      await chain.invoke([human("q1", "q1")], retried);
-    }
-    expect(texts(model.sent[1]!)).toEqual(["q1", "a1", "q1"]);
-    expect(await stored(memory)).toEqual(["q1", "a1", "a2"]);
-  });
-
-  it("stores the question twice too where it has no id, as with every input that is a text", async () => {
-    const memory = newMemory();
-    const chain = withPrompt(countingModel(), memory.getMessageHistory);
-    for (let index = 0; index < 2; index += 1) {
-      await chain.invoke({ input: "q1" }, config);
-    }
-    expect(await stored(memory)).toEqual(["q1", "a1", "q1", "a2"]);
-  });
-
-  it("shows the model a whole history that a client sends behind the stored one, with ids or without", async () => {
-    const memory = newMemory();
-    const model = countingModel();
-    const chain = wrapped(model, memory.getMessageHistory);
-    const answer = await chain.invoke([human("q1", "q1")], config);
-    await chain.invoke([human("q1", "q1"), answer, human("q2", "q2")], config);
-    expect(texts(model.sent[1]!)).toEqual(["q1", "a1", "q1", "a1", "q2"]);
-  });
-
-  it("stores a whole history again that a client sends without ids", async () => {
-    const memory = newMemory();
-    const chain = wrapped(countingModel(), memory.getMessageHistory);
-    await chain.invoke([human("q1")], config);
-    await chain.invoke([human("q1"), ai("a1"), human("q2")], config);
-    expect(await stored(memory)).toEqual(["q1", "a1", "q1", "a1", "q2", "a2"]);
-  });
-
+describe("RunnableWithMessageHistory, other than withRedisMemory,", () => {
   it("stores nothing of a stream that is stopped, neither the question nor the part that was read", async () => {
     const memory = newMemory();
     const chain = withPrompt(new ScriptedModel(() => "one two three four"), memory.getMessageHistory);
@@ -211,24 +94,5 @@ describe("what RunnableWithMessageHistory cannot do, and withRedisMemory can", (
     expect(output).toEqual({ city: { name: "Oslo" } });
     expect(await stored(memory)).toEqual([]);
     silence.forEach((spy) => spy.mockRestore());
-  });
-
-  it("repairs nothing: a stored greeting goes to a model as it is, whatever the memory's profile", async () => {
-    const memory = newMemory({ profile: "anthropic" });
-    await memory.history("s").addMessages([ai("Hello!")]);
-    const model = countingModel();
-    await wrapped(model, memory.getMessageHistory).invoke([human("q1")], config);
-    expect(texts(model.sent[0]!)).toEqual(["Hello!", "q1"]);
-  });
-
-  it("stores a system message that comes with each input each time, in the middle of the conversation", async () => {
-    const memory = newMemory();
-    const model = countingModel();
-    const chain = wrapped(model, memory.getMessageHistory);
-    for (const question of ["q1", "q2"]) {
-      await chain.invoke([system("Be brief."), human(question)], config);
-    }
-    expect(texts(model.sent[1]!)).toEqual(["Be brief.", "q1", "a1", "Be brief.", "q2"]);
-    expect(await stored(memory)).toEqual(["Be brief.", "q1", "a1", "Be brief.", "q2", "a2"]);
   });
 });

@@ -1,4 +1,4 @@
-import { Runnable, RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
+import { Runnable } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
@@ -130,18 +130,5 @@ describe("a chain without options", () => {
     }
     expect(chunks.join("")).toBe("first inner");
     expect(eventTypes()).not.toContain("turn_waits");
-  });
-
-  it("stores nothing that RunnableWithMessageHistory does not store, which keeps the ways of LangChain", async () => {
-    const memory = newMemory();
-    const chain = new RunnableWithMessageHistory({
-      runnable: RunnableLambda.from(() => {
-        throw new Error("down");
-      }),
-      getMessageHistory: memory.getMessageHistory,
-      config: {},
-    });
-    await expect(chain.invoke([human("q")], session)).rejects.toThrow("down");
-    expect(await transcriptOf(memory)).toEqual([]);
   });
 });
