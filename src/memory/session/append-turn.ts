@@ -11,7 +11,7 @@ import { isResent } from "../../store/contract/append-decision.js";
 import { ownerMark } from "../../store/contract/record-text.js";
 import type { ViewLimit } from "../../conversation/reducers/view-limit.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../../store/contract/session-writes.js";
-import { WrongStamp } from "../../store/contract/refusals.js";
+import { sessionLabel, WrongStamp } from "../../store/contract/refusals.js";
 import type { StoredTurn } from "../../store/contract/turns.js";
 import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";
 import { prepareMessages, messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
@@ -172,7 +172,7 @@ export async function appendTurn<Done>(
 /** The error for a turn whose interrupted answer would be replaced if others had not written behind it. */
 function overtaken(sessionId: string): ConflictError {
   const message =
-    `append: others wrote to session "${sessionId}" behind the interrupted answer of this turn, so it cannot be ` +
+    `append: others wrote to ${sessionLabel(sessionId)} behind the interrupted answer of this turn, so it cannot be ` +
     "replaced; nothing was written. Append the messages under another turnId.";
   return new ConflictError(message, { code: "position", sessionId });
 }

@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { identifyRecord, lastIdOf } from "../../store/codec/message-ids.js";
 import { metaOf } from "../../store/codec/decode-record.js";
 import { ConfigurationError, ConflictError, StoreError } from "../../base/errors.js";
-import { keptChanging } from "../../store/contract/refusals.js";
+import { keptChanging, sessionLabel } from "../../store/contract/refusals.js";
 import { wholeLog, type StoredPage } from "../../store/contract/session-pages.js";
 import type { RewindRequest } from "../../store/contract/session-writes.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
@@ -67,7 +67,7 @@ export async function removeLast({ sessionId, ref, context }: SessionOfMemory): 
       if (!StoreError.isInstance(error) || !error.retryable) {
         throw error;
       }
-      const message = `Session ${sessionId}: removeLast() may have removed the newest message; read it first.`;
+      const message = `removeLast() may have removed the newest message of ${sessionLabel(sessionId)}; read it first.`;
       throw new StoreError(message, { code: error.code, operation: "removeLast", sessionId, retryable: false });
     });
     if (outcome === "rewound") {
