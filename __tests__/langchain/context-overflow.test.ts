@@ -9,7 +9,7 @@ import {
   type MemorySettings,
 } from "../../src/entries/index.js";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
-import { refusalIn } from "../../src/memory/turns/context-overflow.js";
+import { tooLongIn } from "../../src/memory/turns/context-overflow.js";
 import { ToolModel } from "../support/agents.js";
 
 const lengthOf = (messages: readonly BaseMessage[]) => messages.reduce((sum, { text }) => sum + text.length, 0);
@@ -125,7 +125,7 @@ it.each([
   ["This model's maximum context length is 8192 tokens. You requested 9000 tokens.", { window: 8_192, tokens: 9_000 }],
   ["Rate limit of 8192 tokens per minute exceeded", undefined],
 ])("reads %s", (words, found) => {
-  expect(refusalIn(new Error(words))).toEqual(found);
+  expect(tooLongIn(new Error(words))).toEqual(found);
 });
 
 it.each<[string, unknown, object | undefined]>([
@@ -139,5 +139,5 @@ it.each<[string, unknown, object | undefined]>([
   ["nothing in a text", "context_length_exceeded", undefined],
   ["nothing in nothing", undefined, undefined],
 ])("knows a request that was too long by %s", (_, error, found) => {
-  expect(refusalIn(error)).toStrictEqual(found);
+  expect(tooLongIn(error)).toStrictEqual(found);
 });

@@ -14,7 +14,7 @@ import {
   withRedisMemory,
 } from "../../src/entries/index.js";
 import { readEarlierTool } from "../../src/entries/tool-loop.js";
-import { refusedMark, withoutRefused } from "../../src/conversation/messages/refused.js";
+import { refusedMark, withoutRefused } from "../../src/conversation/messages/refused-questions.js";
 import { refusedMarkOf } from "../../src/conversation/messages/roles.js";
 import { refusedForGood } from "../../src/memory/turns/refused-for-good.js";
 import { lookup, lookupCall, ToolModel } from "../support/agents.js";

@@ -122,7 +122,7 @@ export class ChainTurn {
   }
 
   /** Output of an already stored turn, returned without a model call; undefined if it cannot be rebuilt. */
-  get repeated(): StoredOutput | undefined {
+  get replay(): StoredOutput | undefined {
     const { replay } = this.#turn;
     return replay && storedOutput(replay, this.#made.sent);
   }
@@ -194,7 +194,7 @@ export class ChainTurn {
     const kind = as === "messages" && answered.length < messages.length ? "conversation" : as;
     const described = kind && describeOutput(kind, answered.length, key);
     await this.#turn.finish([...this.#turn.unstored, ...this.#unstored(answered)], { output: described });
-    const stored = this.repeated;
+    const stored = this.replay;
     return stored === undefined ? output : (stored.value as Output);
   }
 

@@ -139,7 +139,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   ): Promise<Output> {
     const own = childConfig(config, runManager);
     const turn = await ChainTurn.begin(this.#options, input as ChainInput, own);
-    const { repeated } = turn;
+    const { replay } = turn;
     const chunks = this.#options.acts
       ? chunkReader<Output>(this.#options.runnable, { streamMode: "values" })
       : undefined;
@@ -148,9 +148,9 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     const said = config.signal || this.#options.acts ? turn.listener() : undefined;
     const unwatch = config.signal && whenStopped(config.signal, () => void turn.stop(() => partialOf(running, said)));
     try {
-      if (repeated !== undefined) {
-        await showAnswer(repeated, own);
-        return repeated.value as Output;
+      if (replay !== undefined) {
+        await showAnswer(replay, own);
+        return replay.value as Output;
       }
       config.signal?.throwIfAborted();
       const child = said === undefined ? own : childConfig(config, runManager, said);
@@ -193,7 +193,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   ): AsyncGenerator<Output> {
     for await (const input of inputs) {
       const turn = await ChainTurn.begin(this.#options, input as ChainInput, childConfig(config, runManager));
-      const { repeated } = turn;
+      const { replay } = turn;
       const chunks = chunkReader<Output>(this.#options.runnable, config);
       // The words of an agent stand in no state yet, and a caller of `streamEvents` sees any before their chunks.
       const said = turn.listener();
@@ -202,9 +202,9 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       const unwatch = config.signal && whenStopped(config.signal, () => void stop());
       let isLeft = true;
       try {
-        if (repeated !== undefined) {
-          await showAnswer(repeated, childConfig(config, runManager));
-          yield asChunk(repeated.value as Output, config as StreamForm);
+        if (replay !== undefined) {
+          await showAnswer(replay, childConfig(config, runManager));
+          yield asChunk(replay.value as Output, config as StreamForm);
         } else {
           const child = { ...childConfig(config, runManager, said), ...chunks.form };
           for await (const chunk of this.#chunks(turn, child)) {

@@ -19,7 +19,7 @@ import type { SessionView } from "../../store/contract/session-reads.js";
 import { rememberTokens } from "../../conversation/tokens/counted-messages.js";
 import { encodeMessage, turnNameOf } from "../../store/codec/encode-message.js";
 import { messageIdOf } from "../../store/codec/message-ids.js";
-import { withoutRefused } from "../../conversation/messages/refused.js";
+import { withoutRefused } from "../../conversation/messages/refused-questions.js";
 import { refusedMarkOf, roleOf, summaryMarkOf } from "../../conversation/messages/roles.js";
 import { splitRounds, type Round } from "../../conversation/messages/rounds.js";
 

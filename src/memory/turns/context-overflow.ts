@@ -31,7 +31,7 @@ const sizes = [
 ];
 
 /** The refusal of a request as too long in an error of a model; undefined for any other error. */
-export function refusalIn(error: unknown): RefusedRequest | undefined {
+export function tooLongIn(error: unknown): RefusedRequest | undefined {
   const parts = [error, isRecord(error) ? error["cause"] : undefined].filter(isRecord);
   const named = parts.some(
     ({ name, code, lc_error_code: langchainCode }) =>

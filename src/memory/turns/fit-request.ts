@@ -18,7 +18,7 @@ import { refuseSplitSteps } from "../session/plan-commit.js";
 import { traceOf, tracedReduction } from "../session/reduction-trace.js";
 import type { ViewLimit } from "../../conversation/reducers/view-limit.js";
 import { countMessages } from "../../conversation/tokens/counted-messages.js";
-import { refusalIn } from "./context-overflow.js";
+import { tooLongIn } from "./context-overflow.js";
 
 // Loaded with the first request of a memory that has a reducer.
 
@@ -175,7 +175,7 @@ export async function fitRefused(
   error: unknown,
 ): Promise<FittedMessages | undefined> {
   const { sessionId, context } = session;
-  const refused = refusalIn(error);
+  const refused = tooLongIn(error);
   const fitted = refused === undefined || toFit.wasTooLong ? undefined : await fitOverflow(session, toFit, refused);
   const unanswered = fitted === undefined ? withoutUnanswered(toFit) : undefined;
   if (refused !== undefined) {
@@ -189,7 +189,7 @@ export async function fitRefused(
 
 /** True for the refusal of a request that exceeds its model's window. */
 export function isTooLong(error: unknown): boolean {
-  return refusalIn(error) !== undefined;
+  return tooLongIn(error) !== undefined;
 }
 
 async function fitOverflow(

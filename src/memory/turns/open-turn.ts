@@ -56,7 +56,7 @@ export interface OpenTurn {
 /** Reads the view and finds the new messages of a turn. One round trip; one more for a turn outside the view. */
 export async function openTurn(request: TurnRequest, attempt = 1): Promise<OpenTurn> {
   const { session, turnId, input } = request;
-  return sortOut(request, await session.readForTurn({ turnId, ids: idsOf(input) }), attempt);
+  return openFromView(request, await session.readForTurn({ turnId, ids: idsOf(input) }), attempt);
 }
 
 /**
@@ -75,7 +75,7 @@ export function windowFor(
 }
 
 /** Opens a turn from a view that was read with the turn's mark. */
-export async function sortOut(request: TurnRequest, view: DecodedView, attempt = 1): Promise<OpenTurn> {
+async function openFromView(request: TurnRequest, view: DecodedView, attempt = 1): Promise<OpenTurn> {
   const { session, turnId, input } = request;
   const positions = positionsOf(view, idsOf(input));
   const incoming = await newInput({ session, view, positions, input });
@@ -333,7 +333,7 @@ export async function openByWriting({ history, ...request }: OpeningWrite): Prom
   }
   if (storedTurn !== undefined) {
     const { done, count, first } = storedTurn;
-    return sortOut(request, session.decode({ ...view, turn: { done, count, first } }));
+    return openFromView(request, session.decode({ ...view, turn: { done, count, first } }));
   }
   const first = next - appended;
   const mark = turnId === undefined ? {} : { turn: { done: false, count: appended, first } };

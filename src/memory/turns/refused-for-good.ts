@@ -1,7 +1,7 @@
 import { BudgetError } from "../../base/errors.js";
 import { isRecord, type Fields } from "../../conversation/messages/values.js";
 import type { RefusedMark } from "../../conversation/messages/roles.js";
-import { refusalIn } from "./context-overflow.js";
+import { tooLongIn } from "./context-overflow.js";
 
 /** Statuses of requests that are refused whenever they are made: bad request, too large, not processable. */
 const statuses: ReadonlySet<unknown> = new Set([400, 413, 422]);
@@ -19,13 +19,13 @@ export type RefusalForGood = Pick<RefusedMark, "reason" | "status">;
 /**
  * Tells whether the same request would be refused again because of what it says: status 400, 413 or 422, a request that
  * exceeds the window, a `BudgetError`, a blocked prompt. Not for keys, credit, quota, rate, region, model names,
- * aborts, and what may pass.
+ * aborts, and what may pass, as 429 and 5xx.
  */
 export function refusedForGood(error: unknown): RefusalForGood | undefined {
   const parts = [error, isRecord(error) ? error["cause"] : undefined].filter(isRecord);
   const status = parts.map(statusOf).find((code) => code !== undefined);
   const told = status === undefined ? {} : { status };
-  if (BudgetError.isInstance(error) || refusalIn(error) !== undefined) {
+  if (BudgetError.isInstance(error) || tooLongIn(error) !== undefined) {
     return { reason: "too_long", ...told };
   }
   if (parts.some((part) => part["blockReason"] !== undefined)) {

@@ -4,7 +4,7 @@ import { ConflictError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
 import { isInterrupted, messageIdOf } from "../../store/codec/message-ids.js";
 import type { TurnOutput } from "../../store/codec/encode-message.js";
-import { refusedMark } from "../../conversation/messages/refused.js";
+import { refusedMark } from "../../conversation/messages/refused-questions.js";
 import { roleOf } from "../../conversation/messages/roles.js";
 import { writeTurn, type TurnOutcome, type TurnSettings } from "../session/append-options.js";
 import { type HeldTurn, holdAgain, holdWithNextCall } from "../session/hold/acquire-hold.js";
