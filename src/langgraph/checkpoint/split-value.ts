@@ -4,7 +4,10 @@
  */
 export type Segment = string | { readonly item: string } | { readonly list: readonly string[] };
 
-/** The key of an object that stands for what is stored elsewhere. A value with such a key becomes an item. */
+/**
+ * The key of an object that stands for what is stored elsewhere. A value with such a key becomes an item. In records of
+ * messages the key marks values that JSON cannot express: `tagKey`.
+ */
 export const referenceKey = "$lcmem";
 
 /** Characters up to which a value stands in the record itself. */

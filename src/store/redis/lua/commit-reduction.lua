@@ -1,4 +1,4 @@
--- Moves the start and replaces the head, if the session is unchanged since the read (compare-and-set).
+-- Moves the start and replaces the head, if the session is unchanged since the read but for appends (compare-and-set).
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard, tokens?, counter?,

@@ -1,5 +1,5 @@
 -- `expireAll(at, keys)` sets the same expiry, in milliseconds of server time, on keys, nil: on all keys of the script.
--- The only place that sets an expiry of a session, except the short path of an append.
+-- The only place that sets an expiry of a session, except the short path of an append; `keepFields` keeps a given one.
 
 local function expireAll(at, keys)
   local text = string.format('%.0f', at)

@@ -1,8 +1,9 @@
--- `expected`, true where the fields of `state` are as the request of `plain-append` expects them, and `total`, the
--- tokens of the view after it; nothing where they are not known. Each text that the request leaves empty concerns
--- nothing: the counter, the tokens that it counted and their limit, the owner, the name of the data key, the epoch, the
--- fencing token, the turn's name, its stored records and the kind of its new mark, the ticket of a hold to take and for
--- how long, that of a hold to give back, and 1 for a label.
+-- `expected`, true where the fields of `state` (`plainFields` of stored-fields.ts: 4 is the owner, 11 the tombstone)
+-- are as the request of `plain-append` expects them, and `total`, the tokens of the view after it; nothing where they
+-- are not known. Each text that the request leaves empty concerns nothing: the counter, the tokens that it counted and
+-- their limit, the owner, the name of the data key, the epoch, the fencing token, the turn's name, its stored records
+-- and the kind of its new mark, the ticket of a hold to take and for how long, that of a hold to give back, and 1 for a
+-- label.
 
 local expected = field[1] == at and (field[3] or ''):find('^%S+$') and not field[11]
   and (field[10] or ''):match('^%S*') == key
