@@ -17,20 +17,18 @@ interface Case {
   readonly threshold: number;
 }
 
-interface Cut extends Omit<Case, "messages"> {
-  readonly pin?: (message: BaseMessage) => boolean;
-}
+type Cut = Omit<Case, "messages">;
 
 /** Each reducer that cuts to a number, and the number of a list. */
 const reducers = {
   count: {
-    make: ({ target, threshold, ...pin }: Cut) =>
-      new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold, ...pin }),
+    make: ({ target, threshold }: Cut) =>
+      new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold }),
     most: 14,
   },
   rounds: {
-    make: ({ target, threshold, ...pin }: Cut) =>
-      new ChatHistoryRoundReducer({ targetRounds: target, thresholdRounds: threshold, ...pin }),
+    make: ({ target, threshold }: Cut) =>
+      new ChatHistoryRoundReducer({ targetRounds: target, thresholdRounds: threshold }),
     most: 5,
   },
 };
@@ -105,30 +103,6 @@ describe.each(Object.entries(reducers))("a cut by %s", (kind, { make, most }) =>
       const { viewLimit } = make({ target, threshold });
       expect(messages.length).toBeGreaterThan(viewLimit.messages);
     }));
-
-  it("keeps pinned messages, whole steps and order with a pin", async () => {
-    const pinnedCases = fc.record({ messages: anyConversation(), ...sizes, every: fc.integer({ min: 2, max: 9 }) });
-    await fc.assert(
-      fc.asyncProperty(pinnedCases, async ({ messages, target, threshold, every }) => {
-        const pin = (message: BaseMessage): boolean => Number(message.id!.slice(1)) % every === 0;
-        const reducer = make({ target, threshold, pin });
-        const result = await reducer.reduce(messages);
-        if (result === null) {
-          return;
-        }
-        expect(
-          rest(messages)
-            .filter(pin)
-            .every((message) => result.includes(message)),
-        ).toBe(true);
-        expect(splitsStep({ before: messages, after: result })).toBe(false);
-        const places = rest(result).map((message) => messages.indexOf(message));
-        expect(places).toEqual([...places].sort((a, b) => a - b));
-        expect(await reducer.reduce(result)).toBeNull();
-      }),
-      runs,
-    );
-  });
 
   if (kind === "rounds") {
     it("keeps the newest rounds, and one more only where a step lies across its beginning", () =>

@@ -43,10 +43,9 @@ describe("long conversations", () => {
   it.each(shapes)("%s: cut by count and by tokens, with each message counted once", async (_, make) => {
     const messages = make();
     const tokenCounter = new CountingCounter();
-    const pin = (message: BaseMessage) => message === messages[0];
     // The cut alone: a trimmer's `invoke` also fills in a first question where there is none.
     const cut = async (reducer: ChatHistoryReducer) => (await reducer.reduce(messages)) ?? messages;
-    const byCount = await cut(new ChatHistoryTruncationReducer({ targetCount: 10, pin }));
+    const byCount = await cut(new ChatHistoryTruncationReducer({ targetCount: 10 }));
     const byTokens = await cut(new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter }));
     for (const result of [byCount, byTokens]) {
       expect(result.length).toBeLessThanOrEqual(messages.length);

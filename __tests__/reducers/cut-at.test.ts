@@ -7,7 +7,6 @@ import {
   ChatHistorySummarizationReducer,
   ChatHistoryTokenReducer,
   ChatHistoryTruncationReducer,
-  type CutAt,
 } from "../../src/entries/index.js";
 import { roleOf } from "../../src/conversation/messages/roles.js";
 import { splitsStep } from "../../src/conversation/messages/steps.js";
@@ -28,16 +27,10 @@ function turn(name: string, steps: number, { thinks = false, ends = true } = {})
 
 const tokenCounter = approximateCounter();
 const summarizer = () => new FakeListChatModel({ responses: ["A summary."] });
-const reducers: Record<string, (cutAt?: CutAt) => ChatHistoryReducer> = {
-  truncation: (cutAt) => new ChatHistoryTruncationReducer({ targetCount: 6, ...(cutAt && { cutAt }) }),
-  tokens: (cutAt) => new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter, ...(cutAt && { cutAt }) }),
-  summary: (cutAt) =>
-    new ChatHistorySummarizationReducer({
-      model: summarizer(),
-      targetCount: 6,
-      thresholdCount: 0,
-      ...(cutAt && { cutAt }),
-    }),
+const reducers: Record<string, () => ChatHistoryReducer> = {
+  truncation: () => new ChatHistoryTruncationReducer({ targetCount: 6 }),
+  tokens: () => new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter }),
+  summary: () => new ChatHistorySummarizationReducer({ model: summarizer(), targetCount: 6, thresholdCount: 0 }),
 };
 
 const withoutSummary = (messages: readonly BaseMessage[]) =>
@@ -46,18 +39,9 @@ const withoutSummary = (messages: readonly BaseMessage[]) =>
 describe.each(Object.keys(reducers))("where the reducer may cut: %s", (name) => {
   const old = turn("a", 3);
 
-  it("is between steps by default, also inside of an older turn that thinks", async () => {
-    const messages = [...turn("a", 5, { thinks: true }), ...turn("b", 0)];
-    const [byDefault, byStep] = await Promise.all(
-      [undefined, "step" as const].map((cutAt) => reducers[name]!(cutAt).invoke(messages)),
-    );
-    expect(byDefault!.map(({ text }) => text)).toEqual(byStep!.map(({ text }) => text));
-    expect(byDefault!.length).toBeGreaterThan(2);
-  });
-
-  it("is in front of the user's messages with turn", async () => {
-    const kept = await reducers[name]!("turn").invoke([...turn("a", 6), ...turn("b", 1)]);
-    expect(withoutSummary(kept).map(({ text }) => text)).toEqual(turn("b", 1).map(({ text }) => text));
+  it("is between steps, also inside of an older turn that thinks", async () => {
+    const kept = await reducers[name]!().invoke([...turn("a", 5, { thinks: true }), ...turn("b", 0)]);
+    expect(kept.length).toBeGreaterThan(2);
   });
 
   it("is not inside of the newest turn where a thought in it is signed, up to the hard limit", async () => {
@@ -76,17 +60,16 @@ it("never splits a step, whatever it keeps whole", async () => {
   const options = fc.record({
     turns,
     ends: fc.boolean(),
-    cutAt: fc.constantFrom(undefined, "turn" as const, "step" as const),
     name: fc.constantFrom("truncation", "tokens"),
   });
   await fc.assert(
-    fc.asyncProperty(options, async ({ turns: given, ends, cutAt, name }) => {
+    fc.asyncProperty(options, async ({ turns: given, ends, name }) => {
       const messages = given.flatMap(({ steps, thinks }, index) =>
         turn(`t${index}_`, steps, { thinks, ends: ends || index < given.length - 1 }),
       );
-      const outcome = await reducers[name]!(cutAt).reduceWithOutcome(messages);
+      const outcome = await reducers[name]!().reduceWithOutcome(messages);
       expect(splitsStep({ before: messages, after: outcome.messages })).toBe(false);
-      expect((await reducers[name]!(cutAt).reduceWithOutcome(outcome.messages)).changed).toBe(false);
+      expect((await reducers[name]!().reduceWithOutcome(outcome.messages)).changed).toBe(false);
     }),
     { numRuns: propertyRuns(200) },
   );

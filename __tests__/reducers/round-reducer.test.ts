@@ -47,12 +47,6 @@ describe("the cut by rounds", () => {
     expect(await reduce(late, { targetRounds: 1 })).toEqual(late.slice(4));
   });
 
-  it("keeps pinned messages, and does not count them", async () => {
-    const pin = ({ text }: BaseMessage) => text === "1";
-    expect(await reduce(messages, { targetRounds: 2, pin })).toBeNull();
-    expect(await reduce(messages, { targetRounds: 1, pin })).toEqual([messages[0], ...messages.slice(8)]);
-  });
-
   it("reduces the view of a history, and leaves the transcript", async () => {
     const reducer = new ChatHistoryRoundReducer({ targetRounds: 2, thresholdRounds: 1 });
     const history = new RedisChatMessageHistory({ sessionId: "s", store: new InMemorySessionStore(), reducer });

@@ -1,4 +1,4 @@
-import { ToolMessage, type BaseMessage, type MessageContent } from "@langchain/core/messages";
+import { ToolMessage, type MessageContent } from "@langchain/core/messages";
 import { BudgetError } from "../../src/base/errors.js";
 import { clipMarker } from "../../src/conversation/reducers/clip-tool-results.js";
 import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
@@ -47,16 +47,6 @@ describe("the cut by tokens", () => {
     const error: unknown = await reducer.reduce([human("z".repeat(1000))]).catch((reason: unknown) => reason);
     expect(BudgetError.isInstance(error)).toBe(true);
     expect(error).toMatchObject({ needed: 254, allowed: 50 });
-  });
-
-  it("keeps a pinned step and the request that it serves, and never clips it", async () => {
-    const pinned = [human(text), aiCalls("p"), tool("p", "KEEP".repeat(50))];
-    const pin = (message: BaseMessage): boolean => message.text.startsWith("KEEP");
-    const tokenCounter = new CountingCounter({ perRequest: 0 });
-    const reducer = new ChatHistoryTokenReducer({ maxTokens: 100, targetTokens: 95, tokenCounter, pin });
-    const outcome = await reducer.reduceWithOutcome([...rounds, ...pinned, ...rounds]);
-    expect(outcome.messages).toEqual([...pinned, ...rounds.slice(-2)]);
-    expect(outcome.after.tokens).toBe(92);
   });
 });
 

@@ -48,7 +48,7 @@ export {
 export type { ToolDefinitionLike } from "../conversation/tokens/formulas/tools-cost.js";
 export type { TokenCounter } from "../conversation/tokens/token-counter.js";
 
-export type { CutAt, SectionOptions, SystemMessages } from "../conversation/messages/sections.js";
+export type { SectionOptions, SystemMessages } from "../conversation/messages/sections.js";
 export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../conversation/reducers/as-reducer.js";
 export {
   ChatHistoryReducer,

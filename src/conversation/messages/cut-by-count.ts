@@ -1,12 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { cutPlaces, type CutPlaces } from "./cut-places.js";
 import { roleOf } from "./roles.js";
 import { turnFactor } from "./rounds.js";
 import { keptIndexes, type Sections } from "./sections.js";
+import { cutPlaces, findBoundaries, type CutPlaces } from "./steps.js";
 
 /** Sizes of a cut by count, in messages or rounds. */
 export interface CountTarget {
-  /** Number to keep; of messages, system and pinned messages included, summaries not. At least 1. */
+  /** Number to keep; of messages, system messages included, summaries not. At least 1. */
   readonly target: number;
   /** Number above `target` before a cut is made; of messages, how far it may move back to reach a human message. */
   readonly threshold: number;
@@ -27,14 +27,14 @@ export function cutByCount(
   sections: Sections,
   { target, threshold }: CountTarget,
 ): number[] | NoCut {
-  const { systems, pinned, free } = sections;
-  const keep = Math.max(1, target - systems.length - pinned.length);
+  const { systems, free } = sections;
+  const keep = Math.max(1, target - systems.length);
   if (free.length <= keep + threshold) {
     return "within_limit";
   }
   const list = free.map((index) => messages[index]!);
   const [newest, most] = [list.length - keep, turnFactor * (keep + threshold)];
-  const cut = findCut(list, { places: cutPlaces(list, sections.cutAt), newest, oldest: newest - threshold, most });
+  const cut = findCut(list, { places: cutPlaces(list), newest, oldest: newest - threshold, most });
   const indexes = cut === 0 ? [] : keptIndexes(messages, sections, cut);
   return cut === 0 || indexes.length >= messages.length ? "nothing_removable" : indexes;
 }
@@ -53,7 +53,7 @@ export function cutByRounds(
   if (begins.length <= target + threshold) {
     return "within_limit";
   }
-  const cut = cutPlaces(list, "step").all.lastIndexOf(1, begins.at(-target));
+  const cut = findBoundaries(list).lastIndexOf(1, begins.at(-target));
   const indexes = cut === 0 ? [] : keptIndexes(messages, sections, cut);
   return cut === 0 || indexes.length >= messages.length ? "nothing_removable" : indexes;
 }

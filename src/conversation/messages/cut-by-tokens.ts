@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { NoCut } from "./cut-by-count.js";
-import { cutPlaces } from "./cut-places.js";
 import { roleOf } from "./roles.js";
 import { anchorsOf, keptIndexes, type Sections } from "./sections.js";
+import { cutPlaces } from "./steps.js";
 
 /** Sizes of a cut by tokens. */
 export interface TokenTarget {
@@ -40,7 +40,7 @@ export function cutByTokens(
 
 function findCut(messages: readonly BaseMessage[], sections: Sections, target: TokenTarget): number {
   const list = sections.free.map((index) => messages[index]!);
-  const { all, whole } = cutPlaces(list, sections.cutAt);
+  const { all, whole } = cutPlaces(list);
   const sizes = sizesFrom(messages, sections, target);
   const wholePlaces = whole === undefined ? [] : [...list.keys()].filter((place) => whole[place] === 1);
   const fits = wholePlaces.find((place) => sizes[place]! <= target.targetTokens) ?? wholePlaces.at(-1);
@@ -68,16 +68,15 @@ function preferred(list: readonly BaseMessage[], { places, fits, sizes, target }
 
 /** Tokens of the result for a cut before each free message. */
 function sizesFrom(messages: readonly BaseMessage[], sections: Sections, target: TokenTarget): number[] {
-  const { systems, summaries, pinned, free } = sections;
+  const { systems, summaries, free } = sections;
   const { tokens, perRequest, reserve = 0 } = target;
   const anchors = anchorsOf(messages, sections);
-  const alwaysKept = new Set(pinned);
   const sizes = new Array<number>(free.length);
-  let size = perRequest + reserve + sum(tokens, systems) + sum(tokens, summaries) + sum(tokens, pinned);
+  let size = perRequest + reserve + sum(tokens, systems) + sum(tokens, summaries);
   for (let place = free.length - 1; place >= 0; place -= 1) {
     size += tokens[free[place]!]!;
     const anchor = anchors[place]!;
-    const needsAnchor = anchor >= 0 && !alwaysKept.has(anchor) && roleOf(messages[free[place]!]!) !== "human";
+    const needsAnchor = anchor >= 0 && roleOf(messages[free[place]!]!) !== "human";
     sizes[place] = size + (needsAnchor ? tokens[anchor]! : 0);
   }
   return sizes;

@@ -1,5 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { linkCalls, type CallLinks, type LinkedCall } from "./calls.js";
+import { blocksOf } from "./content.js";
+import { isSignedThought } from "./copies/thoughts.js";
 import { roleOf } from "./roles.js";
 
 /** A step as ascending indexes into the list: an AI message and its tool results. Never split. */
@@ -34,6 +36,25 @@ export function findBoundaries(messages: readonly BaseMessage[]): Uint8Array {
     reach = Math.max(reach, lastMember[index] ?? 0);
   }
   return boundaries;
+}
+
+/** Places where a list may be cut, each an index: 1 if it can be cut before it. */
+export interface CutPlaces {
+  /** Between steps. */
+  readonly all: Uint8Array;
+  /** Those of `all` that keep the newest turn whole; undefined unless a thought in it is signed. */
+  readonly whole: Uint8Array | undefined;
+}
+
+/**
+ * Places of a cut. The newest turn stays whole where a thought in it is signed: providers ask for the first thought of
+ * a turn that goes on. Linear.
+ */
+export function cutPlaces(list: readonly BaseMessage[]): CutPlaces {
+  const all = findBoundaries(list);
+  const newest = list.findLastIndex((message) => roleOf(message) === "human");
+  const thinks = newest >= 0 && list.slice(newest).some((message) => blocksOf(message).some(isSignedThought));
+  return { all, whole: thinks ? all.map((isPlace, index) => (index <= newest ? isPlace : 0)) : undefined };
 }
 
 /** The steps of a list, one per AI message, in order. Linear. */

@@ -1,7 +1,5 @@
-import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { BaseMessage } from "@langchain/core/messages";
-import type { Generation, LLMResult } from "@langchain/core/outputs";
-import { ensureConfig, mergeConfigs, type RunnableConfig } from "@langchain/core/runnables";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { contentText } from "./content.js";
 import { type Fields, fieldsOf, isRecord, stringIn } from "./values.js";
 
@@ -14,7 +12,7 @@ interface WritingModel {
 export interface WrittenText {
   /** Its text without a thought in front, trimmed; empty if there is none. */
   readonly text: string;
-  /** Why the model ended before its text did, in the provider's word; undefined for a whole text. */
+  /** Why the model ended before its text did, in the provider's word; undefined for a whole text and for bare text. */
   readonly cutOffBy: string | undefined;
   readonly reply: string | BaseMessage;
 }
@@ -25,35 +23,15 @@ export async function askForText(
   messages: BaseMessage[],
   config: RunnableConfig,
 ): Promise<WrittenText> {
-  const ended = new EndedCall();
-  const reply = await model.invoke(messages, mergeConfigs(ensureConfig(config), { callbacks: [ended] }));
+  const reply = await model.invoke(messages, config);
   const whole = typeof reply === "string" ? reply : textIn(reply);
-  return { text: withoutThought(whole).trim(), cutOffBy: cutOffBy(reply) ?? ended.cutOffBy(whole), reply };
+  return { text: withoutThought(whole).trim(), cutOffBy: cutOffBy(reply), reply };
 }
 
 /** Why the model ended a message early, in the provider's word; undefined if it did not. */
 export function cutOffBy(message: unknown): string | undefined {
   const { response_metadata, additional_kwargs } = fieldsOf(message);
   return [response_metadata, additional_kwargs].flatMap(endsIn).find((reason) => earlyEnds.test(reason));
-}
-
-/** Notes how the last model call of a runnable ended: a parser behind the model keeps the text only. */
-class EndedCall extends BaseCallbackHandler {
-  readonly name = "RedisMemoryEndedCall";
-  // Known before the runnable returns.
-  override awaitHandlers = true;
-  #last: (Generation & { readonly message?: unknown }) | undefined;
-
-  override handleLLMEnd({ generations }: LLMResult): void {
-    this.#last = generations[0]?.[0];
-  }
-
-  /** Why the call ended early that wrote the end of this text. */
-  cutOffBy(text: string): string | undefined {
-    const { text: said = "", generationInfo, message } = this.#last ?? {};
-    const wroteIt = said.trim() !== "" && text.trim().endsWith(said.trim());
-    return wroteIt ? (cutOffBy({ response_metadata: generationInfo }) ?? cutOffBy(message)) : undefined;
-  }
 }
 
 /** Names under which adapters tell how a call ended; OpenAI's Responses API tells a status with a reason. */

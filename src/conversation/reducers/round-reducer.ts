@@ -8,7 +8,7 @@ import { sectionFields } from "./options.js";
 import { cutOutcome, type ReductionOutcome } from "./reduction-outcome.js";
 
 /** Options of {@link ChatHistoryRoundReducer}. */
-export interface ChatHistoryRoundReducerOptions extends Omit<SectionOptions, "cutAt"> {
+export interface ChatHistoryRoundReducerOptions extends SectionOptions {
   /** Rounds to keep, that of a question without an answer included. At least 1. */
   readonly targetRounds: number;
   /**
@@ -23,14 +23,13 @@ const schema = lazy(() =>
   z.strictObject({
     targetRounds: positiveInteger(),
     thresholdRounds: z._default(nonNegativeInteger(), 0),
-    systemMessages: sectionFields().systemMessages,
-    pin: sectionFields().pin,
+    ...sectionFields(),
   }),
 );
 
 /**
  * Keeps the newest rounds whole, with all system messages and summaries. A round is a human message and everything up
- * to the next one; messages before the first human message stay until a round leaves. Pinned messages are not counted.
+ * to the next one; messages before the first human message stay until a round leaves.
  *
  * @example
  * import { ChatHistoryRoundReducer, RedisChatMemory } from "langchain-redis-memory";

@@ -82,18 +82,13 @@ export async function cutToBudget(
   });
 }
 
-/** Clips the tool results of the newest step as far as the budget requires; leaves `pinned` messages alone. */
-export async function clipToBudget(
-  messages: readonly BaseMessage[],
-  { budget, pinned = new Set() }: { readonly budget: TokenBudget; readonly pinned?: ReadonlySet<BaseMessage> },
-): Promise<BaseMessage[]> {
+/** Clips the tool results of the newest step as far as the budget requires. */
+export async function clipToBudget(messages: readonly BaseMessage[], budget: TokenBudget): Promise<BaseMessage[]> {
   const excess = (await countMessages(budget.counter, messages)) - budget.maxTokens;
   if (excess <= 0) {
     return [...messages];
   }
-  const rest = [...messages.keys()].filter(
-    (index) => !["system", "summary"].includes(roleOf(messages[index]!)) && !pinned.has(messages[index]!),
-  );
+  const rest = [...messages.keys()].filter((index) => !["system", "summary"].includes(roleOf(messages[index]!)));
   const newestStep = findBoundaries(rest.map((index) => messages[index]!)).lastIndexOf(1, rest.length - 1);
   const indexes = rest.slice(Math.max(0, newestStep)).filter((index) => roleOf(messages[index]!) === "tool");
   return clipToolResults(messages, { indexes, excess, counter: budget.counter });

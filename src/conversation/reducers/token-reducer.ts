@@ -95,10 +95,9 @@ export class ChatHistoryTokenReducer extends ChatHistoryReducer {
       return unchanged(messages, { reason: "within_limit", tokens: before });
     }
     const indexes = cut === "nothing_removable" ? [...messages.keys()] : cut;
-    const pinned = new Set(sections.pinned.map((index) => messages[index]!));
     const staying = indexes.map((index) => messages[index]!);
     const { clipToolResults: clips } = this.#options;
-    const result = clips ? await clipToBudget(staying, { budget: this.#budget, pinned }) : staying;
+    const result = clips ? await clipToBudget(staying, this.#budget) : staying;
     const stays = new Set(indexes);
     return this.#outcome({ messages, result, before, removed: messages.filter((_, index) => !stays.has(index)) });
   }

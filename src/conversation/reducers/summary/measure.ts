@@ -6,12 +6,12 @@ import { countMessages, countTotal } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { clipToBudget, cutToBudget, type TokenBudget } from "../token-budget.js";
 
-/** Summaries to check, with the messages before and after the reduction. */
+/** A summary to check, with the messages before and after the reduction. */
 export interface JudgedSummary {
   readonly before: readonly BaseMessage[];
   readonly after: readonly BaseMessage[];
-  readonly summaries: readonly BaseMessage[];
-  /** The text that the summaries replace. */
+  readonly summary: BaseMessage;
+  /** The text that it replaces. */
   readonly source: string;
 }
 
@@ -50,10 +50,8 @@ export function countMeasure(target: CountTarget): SummaryMeasure {
     },
     fit: async (messages) => [...messages],
     overBudgetBy: async () => 0,
-    isTooLong: async ({ before, after, summaries, source }) => {
-      const characters = summaries.reduce((total, { text }) => total + text.length, 0);
-      return after.length >= before.length || characters > Math.max(alwaysAllowedCharacters, source.length);
-    },
+    isTooLong: async ({ before, after, summary, source }) =>
+      after.length >= before.length || summary.text.length > Math.max(alwaysAllowedCharacters, source.length),
   };
 }
 
@@ -73,11 +71,11 @@ export function tokenMeasure(budget: TokenBudget): SummaryMeasure {
         reserve: Math.max(expected, Math.floor(targetTokens * summaryShare)),
       });
     },
-    fit: (messages) => clipToBudget(messages, { budget }),
+    fit: (messages) => clipToBudget(messages, budget),
     overBudgetBy: async (messages) => Math.max(0, (await countMessages(counter, messages)) - maxTokens),
-    isTooLong: async ({ before, after, summaries }) => {
+    isTooLong: async ({ before, after, summary }) => {
       const size = await countMessages(counter, after);
-      const own = await countTotal(counter, summaries);
+      const own = await countTotal(counter, [summary]);
       return size >= (await countMessages(counter, before)) || (size > maxTokens && size - own <= maxTokens);
     },
   };

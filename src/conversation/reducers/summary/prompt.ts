@@ -27,9 +27,10 @@ export const defaultInstructions = [
 export interface TranscriptOptions {
   /** Whether to include arguments and results of tool calls; otherwise only the tools' names appear. */
   readonly includeFunctionContentInSummary: boolean;
-  /** Maximum length of a call's arguments, and of a result, in UTF-16 code units. */
-  readonly maxToolCharacters: number;
 }
+
+/** Maximum length of a call's arguments, and of a result, in UTF-16 code units. */
+const maxToolCharacters = 2_000;
 
 /** Writes messages as text for the model, one entry per message; messages without content have no entry. */
 export function transcriptEntries(messages: readonly BaseMessage[], options: TranscriptOptions): string[] {
@@ -80,7 +81,7 @@ function spoken(speaker: string, message: BaseMessage): string {
 function callEntries(message: BaseMessage, options: TranscriptOptions): string[] {
   return callsOf(message).map(({ name, args }) => {
     const text = typeof args === "string" ? args : (jsonText(args ?? {}) ?? "…");
-    const shown = options.includeFunctionContentInSummary ? `(${bounded(text, options)})` : "";
+    const shown = options.includeFunctionContentInSummary ? `(${bounded(text)})` : "";
     return `assistant called ${name === "" ? "a tool" : name}${shown}`;
   });
 }
@@ -88,11 +89,11 @@ function callEntries(message: BaseMessage, options: TranscriptOptions): string[]
 function toolEntry(message: ToolMessage, options: TranscriptOptions): string {
   const speaker = `tool(${message.name ?? answeredId(message)})`;
   const failed = message.status === "error" ? " failed" : "";
-  const text = options.includeFunctionContentInSummary ? bounded(saidIn(message), options) : "";
+  const text = options.includeFunctionContentInSummary ? bounded(saidIn(message)) : "";
   return failed === "" && text === "" ? "" : `${speaker}${failed}${text === "" ? "" : `: ${text}`}`;
 }
 
-function bounded(text: string, { maxToolCharacters }: TranscriptOptions): string {
+function bounded(text: string): string {
   return text.length <= maxToolCharacters ? text : `${keepFirstUnits(text, maxToolCharacters)} […]`;
 }
 

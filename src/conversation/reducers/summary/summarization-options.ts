@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { CutAt, SystemMessages } from "../../messages/sections.js";
+import type { SystemMessages } from "../../messages/sections.js";
 import { ConfigurationError } from "../../../base/errors.js";
 import {
   lazy,
@@ -38,12 +38,6 @@ export interface ChatHistorySummarizationReducerOptions {
   /** Which system messages stay when messages are removed. @default "all" */
   readonly systemMessages?: SystemMessages;
   /**
-   * Places where a summary may end: `turn`, only in front of a user's message; `step`, between steps. See
-   * `SectionOptions`.
-   * @default "step", but "turn" for the newest turn if a thought in it is signed
-   */
-  readonly cutAt?: CutAt;
-  /**
    * The system message for the model.
    * @default instructions that ask for a brief account of facts, decisions and open questions
    */
@@ -51,7 +45,7 @@ export interface ChatHistorySummarizationReducerOptions {
   /** `true` keeps one summary and updates it; `false` adds each new summary after the earlier ones. @default true */
   readonly useSingleSummary?: boolean;
   /**
-   * With `useSingleSummary: false`, the number of summaries above which the oldest are merged. At least 2.
+   * With `useSingleSummary: false`, the number of summaries behind which the next one replaces them all. At least 2.
    * @default 6
    */
   readonly maxSummaries?: number;
@@ -66,11 +60,6 @@ export interface ChatHistorySummarizationReducerOptions {
    * @default true
    */
   readonly includeFunctionContentInSummary?: boolean;
-  /**
-   * Maximum length of a call's arguments, and of a result, for the model, in UTF-16 code units. At least 1.
-   * @default 2000
-   */
-  readonly maxToolCharacters?: number;
   /**
    * The role of a summary message. Some providers refuse a second system message, and a model may imitate an AI
    * message.
@@ -95,8 +84,7 @@ const schema = lazy(() =>
     thresholdCount: z.optional(nonNegativeInteger()),
     ...budgetFields(),
     maxTokens: z.optional(positiveInteger()),
-    systemMessages: sectionFields().systemMessages,
-    cutAt: sectionFields().cutAt,
+    ...sectionFields(),
     summarizationInstructions: z._default(
       z.string("must be a string").check(z.minLength(1, "must not be empty")),
       defaultInstructions,
@@ -108,7 +96,6 @@ const schema = lazy(() =>
     ),
     failOnError: z._default(z.boolean("must be true or false"), true),
     includeFunctionContentInSummary: z._default(z.boolean("must be true or false"), true),
-    maxToolCharacters: z._default(positiveInteger(), 2_000),
     summaryRole: z._default(z.enum(["human", "system", "ai"], 'must be "human", "system" or "ai"'), "human"),
     timeout: z._default(positiveInteger().check(z.maximum(2_147_483_647, "must be at most 2147483647")), 60_000),
     maxInputTokens: z._default(

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { sectionsOf, type Sections } from "../../messages/sections.js";
@@ -8,7 +9,8 @@ import type { TokenCounter } from "../../tokens/token-counter.js";
 import { ChatHistoryReducer } from "../chat-history-reducer.js";
 import { FailurePause } from "./failure-pause.js";
 import { reduced, removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
-import { SegmentWriter } from "./segment-writer.js";
+import { Summarizer, type SummaryTask } from "./summarizer.js";
+import { summaryMessage } from "../../messages/summary-message.js";
 import {
   summarizationSettings,
   type ChatHistorySummarizationReducerOptions,
@@ -24,7 +26,7 @@ const leaseMarginMs = 15_000;
  * The model sees exactly the messages that leave, and the previous summaries; system messages stay and are not sent.
  * Steps stay whole, and if the cut is inside a round, the round's human message stays. A summary that is empty, late or
  * not shorter than what it replaces is a failure: then no message is removed, and after three consecutive failures the
- * next tries are delayed. If nothing can be removed, no model is called. The same messages are not summarized twice.
+ * next tries are delayed. If nothing can be removed, no model is called.
  *
  * @example
  * import { ChatOpenAI } from "@langchain/openai";
@@ -36,7 +38,7 @@ const leaseMarginMs = 15_000;
  */
 export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
   readonly #settings: SummarizationSettings;
-  readonly #writer: SegmentWriter;
+  readonly #summarizer: Summarizer;
   readonly #pause = new FailurePause();
   override readonly tokenCounter: TokenCounter | undefined;
   override readonly requiresLease = true;
@@ -46,7 +48,7 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
   constructor(options: ChatHistorySummarizationReducerOptions) {
     super();
     this.#settings = summarizationSettings(options);
-    this.#writer = new SegmentWriter(this.#settings);
+    this.#summarizer = new Summarizer(this.#settings);
     this.tokenCounter = this.#settings.measure.tokenCounter;
     this.leaseMs = this.#settings.timeout + leaseMarginMs;
   }
@@ -64,11 +66,13 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
    *   signal aborts.
    */
   override async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
-    const { measure, systemMessages, cutAt, useSingleSummary } = this.#settings;
-    const sections = sectionsOf(messages, { systemMessages, cutAt });
+    const { measure, systemMessages, useSingleSummary, maxSummaries } = this.#settings;
+    const sections = sectionsOf(messages, { systemMessages });
     const earlier = sections.summaries.map((index) => messages[index]!);
-    const staying: Sections = useSingleSummary ? { ...sections, summaries: [] } : sections;
-    const indexes = await measure.cut(messages, staying, useSingleSummary ? earlier : []);
+    const isReplaced = useSingleSummary || earlier.length >= maxSummaries;
+    const [replaced, context] = isReplaced ? [earlier, []] : [[], earlier];
+    const staying: Sections = isReplaced ? { ...sections, summaries: [] } : sections;
+    const indexes = await measure.cut(messages, staying, replaced);
     const covered = typeof indexes === "string" ? [] : coveredBy(messages, sections, indexes);
     if (indexes === "within_limit") {
       return unchanged(messages, { reason: indexes, ...(await this.#size(messages)) });
@@ -78,13 +82,13 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
     }
     const rest = indexes.slice(staying.systems.length + staying.summaries.length).map((index) => messages[index]!);
     const systems = staying.systems.map((index) => messages[index]!);
-    if (!this.#writer.canTell({ earlier, covered })) {
+    if (covered.length === 0 || this.#summarizer.sourceText({ replaced, covered }) === "") {
       const left = [...systems, ...earlier, ...rest];
       // If no message leaves, only the place of a system message would change.
       const isShorter = covered.length === 0 && left.length < messages.length;
       return this.#finish(messages, await measure.fit(isShorter ? left : messages));
     }
-    return this.#replace({ messages, systems, earlier, covered, rest }, config);
+    return this.#replace({ messages, systems, replaced, context, covered, rest }, config);
   }
 
   async #replace(parts: Parts, config: RunnableConfig | undefined): Promise<ReductionOutcome> {
@@ -97,18 +101,18 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
           { code: "backing_off" },
         );
       }
-      const written = await this.#writer.write(parts, config);
-      const { source, made: summaries } = written;
-      const { measure } = this.#settings;
-      const result = await measure.fit([...parts.systems, ...written.summaries, ...parts.rest]);
-      if (await measure.isTooLong({ before: parts.messages, after: result, summaries, source })) {
-        written.forget();
+      const { measure, summaryRole: role } = this.#settings;
+      const text = await this.#summarizer.summarize(parts, config);
+      const summary = summaryMessage(text, { id: randomUUID(), role, source: parts });
+      const result = await measure.fit([...parts.systems, ...parts.context, summary, ...parts.rest]);
+      const source = this.#summarizer.sourceText(parts);
+      if (await measure.isTooLong({ before: parts.messages, after: result, summary, source })) {
         throw new SummaryError("The summary is not shorter than the messages it replaces; no message was removed.", {
           code: "too_long",
         });
       }
       this.#pause.succeeded(key);
-      return await this.#finish(parts.messages, result, written.newest);
+      return await this.#finish(parts.messages, result, summary);
     } catch (error) {
       return this.#failed(parts.messages, { error, key });
     }
@@ -155,11 +159,9 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
   }
 }
 
-interface Parts {
+interface Parts extends SummaryTask {
   readonly messages: readonly BaseMessage[];
   readonly systems: readonly BaseMessage[];
-  readonly earlier: readonly BaseMessage[];
-  readonly covered: readonly BaseMessage[];
   readonly rest: readonly BaseMessage[];
 }
 
