@@ -5,14 +5,14 @@ import { ChatGoogle } from "@langchain/google/node";
 import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI } from "@langchain/openai";
-import type { BuiltInProfile } from "../../../src/conversation/structure/profiles/built-in-profiles.js";
+import type { Adapter } from "../../../src/conversation/structure/adapters/adapter.js";
 import type { WireModel } from "../../../testing/wire/capture-wire.js";
 import { ProviderMemory } from "../../../testing/wire/provider-memory.js";
 
 /** An adapter that requests are sent through. */
 export interface Target {
   readonly name: string;
-  readonly profile: BuiltInProfile;
+  readonly profile: Adapter;
   readonly model: WireModel;
   readonly memory: ProviderMemory;
 }
@@ -41,50 +41,56 @@ const google = new ProviderMemory();
 const bedrock = new ProviderMemory();
 const nothing = new ProviderMemory();
 
-const asModel = (model: unknown) => model as WireModel;
+type KnownAdapter = Exclude<Adapter, "neutral">;
 
 /** The adapters that requests are sent through. */
 export function targets(): readonly Target[] {
-  const target = (name: string, profile: BuiltInProfile, memory: ProviderMemory, model: unknown) => ({
-    name,
-    profile,
-    memory,
-    model: asModel(model),
+  const target = (profile: KnownAdapter, memory: ProviderMemory, model: unknown, name: string = profile) => ({
+    ...{ name, profile, memory },
+    model: model as WireModel,
   });
-  return [
-    target("openai-chat", "openai-chat", nothing, new ChatOpenAI({ model: "gpt-4o", apiKey })),
-    target("responses", "openai-responses", openai, new ChatOpenAI(reasoning)),
-    target("responses-zdr", "openai-responses", openai, new ChatOpenAI({ ...reasoning, zdrEnabled: true })),
-    target("anthropic", "anthropic", anthropic, new ChatAnthropic(claude)),
-    target("google", "google", google, new ChatGoogle(gemini)),
-    target("google-genai", "google-genai", google, new ChatGoogleGenerativeAI(gemini)),
-    target("mistral", "mistral", nothing, new ChatMistralAI({ model: "mistral-large-latest", apiKey })),
-    target("bedrock", "bedrock", bedrock, new ChatBedrockConverse(converse)),
-    target("deepseek", "deepseek", nothing, new ChatDeepSeek({ model: "deepseek-chat", apiKey })),
-  ];
+  const all: Readonly<Record<KnownAdapter, readonly Target[]>> = {
+    "openai-chat": [target("openai-chat", nothing, new ChatOpenAI({ model: "gpt-4o", apiKey }))],
+    "openai-responses": [
+      target("openai-responses", openai, new ChatOpenAI(reasoning), "responses"),
+      target("openai-responses", openai, new ChatOpenAI({ ...reasoning, zdrEnabled: true }), "responses-zdr"),
+    ],
+    anthropic: [target("anthropic", anthropic, new ChatAnthropic(claude))],
+    google: [target("google", google, new ChatGoogle(gemini))],
+    "google-genai": [target("google-genai", google, new ChatGoogleGenerativeAI(gemini))],
+    mistral: [target("mistral", nothing, new ChatMistralAI({ model: "mistral-large-latest", apiKey }))],
+    bedrock: [target("bedrock", bedrock, new ChatBedrockConverse(converse))],
+    deepseek: [target("deepseek", nothing, new ChatDeepSeek({ model: "deepseek-chat", apiKey }))],
+  };
+  return Object.values(all).flat();
 }
 
 /** The adapters that make native answers, with the provider's own content and LangChain's standard one. */
 export function sources(): readonly Source[] {
   const source = (name: string, memory: ProviderMemory, made: Source["made"], model: unknown) => ({
-    name,
-    memory,
-    made,
-    model: asModel(model),
+    ...{ name, memory, made },
+    model: model as WireModel,
   });
-  const all = ["thinking", "search", "image"] as const;
-  return [
-    source("openai-chat", nothing, [], new ChatOpenAI({ model: "gpt-4o", apiKey })),
-    source("responses", openai, all, new ChatOpenAI(reasoning)),
-    source("responses-zdr", openai, all, new ChatOpenAI({ ...reasoning, zdrEnabled: true })),
-    source("responses-v1", openai, all, new ChatOpenAI({ ...reasoning, ...v1 })),
-    source("anthropic", anthropic, ["thinking", "search"], new ChatAnthropic(claude)),
-    source("anthropic-v1", anthropic, ["thinking", "search"], new ChatAnthropic({ ...claude, ...v1 })),
-    source("google", google, all, new ChatGoogle(gemini)),
-    source("google-v1", google, all, new ChatGoogle({ ...gemini, ...v1 })),
-    source("google-genai", google, all, new ChatGoogleGenerativeAI(gemini)),
-    source("mistral", nothing, [], new ChatMistralAI({ model: "mistral-large-latest", apiKey })),
-    source("bedrock", bedrock, ["thinking"], new ChatBedrockConverse(converse)),
-    source("deepseek", nothing, ["thinking"], new ChatDeepSeek({ model: "deepseek-chat", apiKey })),
-  ];
+  const parts = ["thinking", "search", "image"] as const;
+  const all: Readonly<Record<KnownAdapter, readonly Source[]>> = {
+    "openai-chat": [source("openai-chat", nothing, [], new ChatOpenAI({ model: "gpt-4o", apiKey }))],
+    "openai-responses": [
+      source("responses", openai, parts, new ChatOpenAI(reasoning)),
+      source("responses-zdr", openai, parts, new ChatOpenAI({ ...reasoning, zdrEnabled: true })),
+      source("responses-v1", openai, parts, new ChatOpenAI({ ...reasoning, ...v1 })),
+    ],
+    anthropic: [
+      source("anthropic", anthropic, ["thinking", "search"], new ChatAnthropic(claude)),
+      source("anthropic-v1", anthropic, ["thinking", "search"], new ChatAnthropic({ ...claude, ...v1 })),
+    ],
+    google: [
+      source("google", google, parts, new ChatGoogle(gemini)),
+      source("google-v1", google, parts, new ChatGoogle({ ...gemini, ...v1 })),
+    ],
+    "google-genai": [source("google-genai", google, parts, new ChatGoogleGenerativeAI(gemini))],
+    mistral: [source("mistral", nothing, [], new ChatMistralAI({ model: "mistral-large-latest", apiKey }))],
+    bedrock: [source("bedrock", bedrock, ["thinking"], new ChatBedrockConverse(converse))],
+    deepseek: [source("deepseek", nothing, ["thinking"], new ChatDeepSeek({ model: "deepseek-chat", apiKey }))],
+  };
+  return Object.values(all).flat();
 }

@@ -46,34 +46,30 @@ export interface ModelProfile {
   readonly window: ModelWindow;
 }
 
-/** A class of LangChain's. Others may have its name, so that it also has a method of that class alone. */
-interface KnownClass {
-  readonly adapter: Adapter;
-  readonly method: string;
-}
+/**
+ * The classes of each adapter, and a method of theirs alone, because others may have their names. ChatOpenAI has two
+ * adapters. Subclasses go through their parent's.
+ */
+const classesByAdapter: Readonly<Record<Exclude<Adapter, "neutral">, readonly [method: string, ...names: string[]]>> = {
+  "openai-chat": [
+    "_getClientOptions",
+    ...["ChatOpenAI", "AzureChatOpenAI", "ChatOpenAICompletions", "AzureChatOpenAICompletions"],
+  ],
+  "openai-responses": ["_getClientOptions", "ChatOpenAIResponses", "AzureChatOpenAIResponses"],
+  deepseek: ["_getClientOptions", "ChatDeepSeek"],
+  anthropic: ["formatStructuredToolToAnthropic", "ChatAnthropic", "ChatAnthropicMessages"],
+  // Not that of @langchain/google-gauth, from which ChatVertexAI descends.
+  google: ["isVertexExpress", "ChatGoogle", "BaseChatGoogle"],
+  "google-genai": ["_isMultimodalModel", "ChatGoogleGenerativeAI"],
+  mistral: ["addAllHooksToHttpClient", "ChatMistralAI"],
+  bedrock: ["_generateNonStreaming", "ChatBedrockConverse"],
+};
 
-const openai = (adapter: Adapter): KnownClass => ({ adapter, method: "_getClientOptions" });
-const anthropic: KnownClass = { adapter: "anthropic", method: "formatStructuredToolToAnthropic" };
-// Not that of @langchain/google-gauth, from which ChatVertexAI descends.
-const google: KnownClass = { adapter: "google", method: "isVertexExpress" };
-
-/** The classes whose adapter is known; ChatOpenAI has two. Subclasses go through their parent's. */
-const knownClasses: ReadonlyMap<string, KnownClass> = new Map([
-  ["ChatDeepSeek", openai("deepseek")],
-  ["ChatOpenAIResponses", openai("openai-responses")],
-  ["AzureChatOpenAIResponses", openai("openai-responses")],
-  ["ChatOpenAICompletions", openai("openai-chat")],
-  ["AzureChatOpenAICompletions", openai("openai-chat")],
-  ["ChatOpenAI", openai("openai-chat")],
-  ["AzureChatOpenAI", openai("openai-chat")],
-  ["ChatAnthropic", anthropic],
-  ["ChatAnthropicMessages", anthropic],
-  ["ChatGoogle", google],
-  ["BaseChatGoogle", google],
-  ["ChatGoogleGenerativeAI", { adapter: "google-genai", method: "_isMultimodalModel" }],
-  ["ChatMistralAI", { adapter: "mistral", method: "addAllHooksToHttpClient" }],
-  ["ChatBedrockConverse", { adapter: "bedrock", method: "_generateNonStreaming" }],
-]);
+const knownClasses = new Map(
+  Object.entries(classesByAdapter).flatMap(([adapter, [method, ...names]]) =>
+    names.map((name) => [name, { adapter: adapter as Adapter, method }]),
+  ),
+);
 
 /**
  * The profile of a chat model: of its class and API, also behind `bindTools`, `withConfig`, `withRetry`,

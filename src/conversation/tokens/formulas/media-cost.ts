@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { Media } from "../../messages/media.js";
+import type { Media, MediaKind } from "../../messages/media.js";
 import type { CostSum } from "./cost.js";
 import { imageSize, type ImageSize } from "./image-size.js";
 
@@ -26,20 +26,15 @@ const assumedPages = 2;
  *   kB; two pages for a link.
  */
 export function addMediaCost(sum: CostSum, media: Media): void {
-  switch (media.kind) {
-    case "image":
-      sum.tokens += imageTokens(sizeOf(media) ?? assumedImage, media.detail);
-      return;
-    case "audio":
-      sum.tokens += secondsTokens(media, "audio");
-      return;
-    case "video":
-      sum.tokens += secondsTokens(media, "video");
-      return;
-    case "file":
-      addFile(sum, media);
-  }
+  adders[media.kind](sum, media);
 }
+
+const adders: Readonly<Record<MediaKind, (sum: CostSum, media: Media) => void>> = {
+  image: (sum, media) => (sum.tokens += imageTokens(sizeOf(media) ?? assumedImage, media.detail)),
+  audio: (sum, media) => (sum.tokens += secondsTokens(media, "audio")),
+  video: (sum, media) => (sum.tokens += secondsTokens(media, "video")),
+  file: addFile,
+};
 
 /**
  * OpenAI's tiles: detail `low` is 85; else the image is scaled down to fit 2048 × 2048, then until its shorter side is
