@@ -1,6 +1,8 @@
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import type { SessionImportOptions, SessionImportProblem } from "../../src/memory/sessions/import-lines.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { creating, wholeState } from "../../testing/session-store/copy-cases.js";
+import { records } from "../../testing/session-store/store-case.js";
 import { ai, human } from "../support/messages.js";
 
 const open = () => new RedisChatMemory({ store: new InMemorySessionStore({ limits: { maxMessageBytes: 20_000 } }) });
@@ -27,6 +29,19 @@ async function importInto(memory: RedisChatMemory, lines: readonly string[], opt
 const changed = (lines: readonly string[], index: number, line: string) => lines.with(index, line);
 
 describe("an import of sessions", () => {
+  it("has each part of the state that was exported", async () => {
+    const state = { ...wholeState, start: 2, headCount: 1 };
+    const [from, to] = [new InMemorySessionStore(), new InMemorySessionStore()];
+    await from.copies.create({ id: "a", owner: "ann" }, creating(state, records("a", 3)));
+    const lines: string[] = [];
+    for await (const line of new RedisChatMemory({ store: from }).sessions.export("a")) {
+      lines.push(line);
+    }
+    await new RedisChatMemory({ store: to }).sessions.import(lines);
+    const [source, copy] = await Promise.all([from, to].map((store) => store.copies.read({ id: "a" })));
+    expect(copy).toEqual({ ...source, epoch: copy!.epoch });
+  });
+
   it("adds nothing when it is repeated, and leaves a session with other content alone", async () => {
     const lines = await exported();
     const memory = open();

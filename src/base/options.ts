@@ -126,7 +126,11 @@ export const objectWith = <T>(methods: readonly string[], description: string) =
  * @throws ConfigurationError with the first invalid option and its value, and a suggestion for an unknown option or
  *   misspelt word. Strings are shown only if an enum or a number was expected: others may be secret.
  */
-export function parseOptions<S extends z.core.$ZodType>(owner: string, schema: S, options: unknown): z.output<S> {
+export function parseOptions<S extends z.core.$ZodType, Options>(
+  owner: string,
+  schema: S,
+  options: Options & Checked<Options, z.input<S>>,
+): z.output<S> {
   const result = checked(owner, schema, options);
   if (result.success) {
     return result.data;
@@ -141,6 +145,13 @@ export function parseOptions<S extends z.core.$ZodType>(owner: string, schema: S
   const received = describe(valueAt(options, issue.path), issue);
   throw new ConfigurationError(option, `${owner}: option "${option}" ${reason(issue.message)}; got ${received}`);
 }
+
+/** Names the options of a type that its schema lacks: it would refuse them. */
+type Checked<Options, Input> = Options extends object
+  ? [Exclude<keyof Options, keyof Input>] extends [never]
+    ? unknown
+    : { readonly "options that the schema lacks": Exclude<keyof Options, keyof Input> }
+  : unknown;
 
 /** Prefers an unknown option over a missing one: it may be the missing one, misspelt. */
 function firstToMend(issues: readonly z.core.$ZodIssue[], options: unknown): z.core.$ZodIssue {
@@ -170,6 +181,9 @@ export function withoutUndefined<T extends object>(options: T): WithoutUndefined
     Object.entries(options).filter(([, value]) => value !== undefined),
   ) as unknown as WithoutUndefined<T>;
 }
+
+/** All fields of a type, also the optional ones, each of which may be undefined. */
+export type EachOf<T> = { readonly [K in keyof Required<T>]: T[K] };
 
 /** Turns properties that may be undefined into optional ones. */
 type WithoutUndefined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {

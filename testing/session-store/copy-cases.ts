@@ -12,8 +12,16 @@ const plainState: NewState = {
   ...{ reductions: [], reduced: 0, side: {} },
 };
 
+/** A state with each of its parts, but for its expiry. */
+export const wholeState: Required<Omit<NewState, "knownIds" | "expiresAt">> = {
+  ...{ start: 7, rounds: 3, head: "h", headCount: 2, tokens: 9, counter: "c", side: { f: "x" } },
+  ...{ owner: "ann", label: { title: "T", metadata: "{}" }, hasLabel: true, createdAt: 5, updatedAt: 6 },
+  ...{ usage: [{ model: "m", input: 1, output: 2, total: 3 }], reduced: 1 },
+  reductions: [{ at: 5, start: 7, head: 2, before: { messages: 7 }, after: { messages: 4, tokens: 9 } }],
+};
+
 /** A session of a state and records, in pages of two. */
-function creating(
+export function creating(
   { base = 0, ...state }: Partial<NewState> & { readonly base?: number },
   list: readonly NewRecord[],
 ): CreateRequest {
@@ -35,25 +43,17 @@ function creating(
 export const copyCases: readonly StoreCase[] = [
   {
     title: "a session that is created has the state, the records, their ids and its turns, and lives on",
-    async check({ store, session }) {
+    async check({ store, session: { id } }) {
+      const session = { id, owner: "ann" };
       const list = [human("q1"), record("a1"), record("a2"), human("q2"), record("a3")];
-      const state = {
-        base: 4,
-        start: 7,
-        rounds: 3,
-        head: "h",
-        headCount: 2,
-        side: { f: "x" },
-        createdAt: 5,
-        updatedAt: 6,
-      };
-      const created = await store.copies.create(session, creating(state, list));
+      const created = await store.copies.create(session, creating({ base: 4, ...wholeState }, list));
       const view = await store.readView(session);
       assert.deepEqual(created, { epoch: view.epoch, next: 9 });
       assert.deepEqual([view.base, view.start, view.head, view.headCount, view.damaged], [4, 7, "h", 2, false]);
       assert.deepEqual(view.records, texts(list.slice(3)));
       const read = (await store.copies.read(session))!;
-      assert.deepEqual([read.rounds, read.side, read.createdAt, read.updatedAt], [3, { f: "x" }, 5, 6]);
+      const names = Object.keys(wholeState) as (keyof typeof wholeState)[];
+      assert.deepEqual(Object.fromEntries(names.map((name) => [name, read[name]])), wholeState);
       const marks = await store.copies.readMarks(session, { turns: [turnName, "turn-name-0009"], ids: ["a3", "a4"] });
       assert.deepEqual(marks.turns, [{ done: false, count: 3, first: 4 }, undefined]);
       assert.equal(marks.digests[1], undefined);

@@ -23,7 +23,7 @@ function isPrompt(value: unknown): boolean {
 /** The size of a session's next request, whatever reduces its view; undefined where the window is not known. */
 export async function readContextUsage(
   session: ConversationSession,
-  request: ReducerRequest,
+  request: Pick<ReducerRequest, "model" | "system" | "tools" | "config">,
 ): Promise<ContextUsage | undefined> {
   const checked = parseOptions("contextUsage", schema(), request);
   const window = await (session.context.window?.load() ?? defaultWindow());

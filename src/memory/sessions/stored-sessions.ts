@@ -1,5 +1,5 @@
 import type { UsageSum } from "../../base/events.js";
-import type { SessionDetails, SessionSummary } from "../../store/contract/lists.js";
+import { summaryOf, type SessionDetails, type SessionSummary } from "../../store/contract/lists.js";
 import { isLocked, namesIn, type SessionMetadata } from "../session/labels.js";
 
 /** A session in a list. Times are milliseconds since 1970, server time. */
@@ -36,21 +36,18 @@ export interface StoredSession extends ListedSession {
 
 /** The result of `get`. */
 export function storedSession(details: SessionDetails): StoredSession {
-  return { ...listedSession(details), ...(details.owner !== undefined && { owner: details.owner }) };
+  return { ...listedSession(summaryOf(details)), ...(details.owner !== undefined && { owner: details.owner }) };
 }
 
+/** No parameter fits as long as a field of a summary is none of {@link ListedSession}. */
+type AllListed = Record<Exclude<keyof SessionSummary, keyof ListedSession | "label" | "key">, never>;
+
 /** An element of a list. */
-export function listedSession({ sessionId, label, usage, tokens, expiresAt, ...rest }: SessionSummary): ListedSession {
-  const { createdAt, updatedAt, messages, rounds } = rest;
+export function listedSession({ label, usage, key: _, ...rest }: SessionSummary & AllListed): ListedSession {
   const sums = usage?.map(({ model, input, output, total }): [string, UsageSum] => [
     model,
     { input_tokens: input, output_tokens: output, total_tokens: total },
   ]);
   const names = isLocked(label) ? { metadata: {}, locked: true as const } : namesIn(label);
-  return {
-    ...{ sessionId, ...names, createdAt, updatedAt, messages, rounds },
-    ...(tokens !== undefined && { tokens }),
-    ...(sums && { usage: Object.fromEntries(sums) }),
-    ...(expiresAt !== undefined && { expiresAt }),
-  };
+  return { ...rest, ...names, ...(sums && { usage: Object.fromEntries(sums) }) };
 }

@@ -13,6 +13,7 @@ import {
   type WholeState,
 } from "../contract/copies.js";
 import { randomToken } from "../../base/ids.js";
+import { type EachOf, withoutUndefined } from "../../base/options.js";
 import { alreadyExists } from "../contract/refusals.js";
 import { beginsRound } from "../contract/record-text.js";
 import type { SessionRef } from "../contract/session-ref.js";
@@ -126,20 +127,14 @@ function stateOf(session: InMemorySession): WholeState {
   const { epoch, cut, base, start, rounds, head, headCount, reductions, reduced, side } = session;
   const { total, created, updated, expiresAt, ownership, key } = session;
   const { owner, label, labelVersion, usage } = ownership;
-  return {
-    ...{ epoch, cut, base, start, rounds, head, headCount, label, reduced, damaged: false },
-    next: nextPosition(session),
-    hasLabel: labelVersion !== "",
-    reductions: [...reductions],
-    side: sideWithPrefix(side, ""),
-    ...(total?.tokens !== undefined && { tokens: total.tokens, counter: total.counter }),
-    ...(owner !== undefined && { owner }),
-    isSealed: key !== undefined,
-    ...(usage.size > 0 && { usage: [...usage.values()] }),
-    ...(created !== undefined && { createdAt: created }),
-    ...(updated !== undefined && { updatedAt: updated }),
-    ...(expiresAt !== undefined && { expiresAt }),
-  };
+  return withoutUndefined<EachOf<Omit<WholeState, "sum">>>({
+    ...{ epoch, cut, base, start, rounds, head, headCount, owner, label, reduced, damaged: false },
+    ...{ next: nextPosition(session), hasLabel: labelVersion !== "", isSealed: key !== undefined },
+    ...{ reductions: [...reductions], side: sideWithPrefix(side, "") },
+    ...{ tokens: total?.tokens, counter: total?.tokens === undefined ? undefined : total.counter },
+    usage: usage.size > 0 ? [...usage.values()] : undefined,
+    ...{ createdAt: created, updatedAt: updated, expiresAt },
+  });
 }
 
 interface Content {

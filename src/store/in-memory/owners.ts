@@ -1,5 +1,5 @@
 import { randomToken } from "../../base/ids.js";
-import { withoutUndefined } from "../../base/options.js";
+import { type EachOf, withoutUndefined } from "../../base/options.js";
 import { maxUsageModels, type ModelUsage, type SessionDetails, type SessionLabel } from "../contract/lists.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { NewRecord } from "../contract/session-writes.js";
@@ -55,16 +55,11 @@ export function countUsage({ ownership }: InMemorySession, fresh: readonly NewRe
 export function detailsOf(sessionId: string, session: InMemorySession): SessionDetails {
   const { owner, label, labelVersion, usage } = session.ownership;
   const { created: createdAt = 0, updated: updatedAt = createdAt } = session;
-  return {
-    ...{ sessionId, label, labelVersion, createdAt, updatedAt },
-    messages: session.log.length,
-    rounds: session.rounds,
-    ...(owner !== undefined && { owner }),
-    ...(session.total?.tokens !== undefined && { tokens: session.total.tokens }),
-    ...(usage.size > 0 && { usage: [...usage.values()] }),
-    ...(session.key && { key: session.key }),
-    ...(session.expiresAt !== undefined && { expiresAt: session.expiresAt }),
-  };
+  const { log, rounds, total, key, expiresAt } = session;
+  return withoutUndefined<EachOf<SessionDetails>>({
+    ...{ sessionId, owner, label, labelVersion, createdAt, updatedAt, expiresAt, key },
+    ...{ messages: log.length, rounds, tokens: total?.tokens, usage: usage.size > 0 ? [...usage.values()] : undefined },
+  });
 }
 
 function bounded(amount: number): number {

@@ -1,4 +1,5 @@
 import { MemoryError } from "../../base/errors.js";
+import { type EachOf, withoutUndefined } from "../../base/options.js";
 import type { CallName } from "../redis/errors.js";
 import { sessionKeys } from "../redis/keys.js";
 import { readStatsScript } from "../redis/lua/later-scripts.js";
@@ -164,7 +165,8 @@ export function detailsFrom(sessionId: string, reply: readonly unknown[]): Found
     return "lost";
   }
   const updatedAt = amountOf(updated);
-  return {
+  const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  return withoutUndefined<EachOf<SessionDetails>>({
     sessionId,
     label: { ...(isText(title) && { title }), ...(isText(metadata) && { metadata }) },
     labelVersion: label ?? "",
@@ -173,14 +175,12 @@ export function detailsFrom(sessionId: string, reply: readonly unknown[]): Found
     updatedAt,
     messages: amountOf(amountOf(next) - amountOf(base)),
     rounds: amountOf(rounds),
-    ...(isText(owner) && { owner }),
-    ...(isText(tokens) && { tokens: amountOf(tokens) }),
-    ...(isText(usage) && { usage: usageFrom(usage) }),
-    ...(isText(key) && { key: { key, dek: dek ?? "" } }),
-    ...(Number(left) >= 0 && {
-      expiresAt: Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000) + Number(left),
-    }),
-  };
+    owner: owner ?? undefined,
+    tokens: isText(tokens) ? amountOf(tokens) : undefined,
+    usage: isText(usage) ? usageFrom(usage) : undefined,
+    key: isText(key) ? { key, dek: dek ?? "" } : undefined,
+    expiresAt: Number(left) >= 0 ? now + Number(left) : undefined,
+  });
 }
 
 /** A number of 0 or more, also from a damaged session. */

@@ -1,7 +1,8 @@
 import { randomToken } from "../../base/ids.js";
+import { type EachOf, withoutUndefined } from "../../base/options.js";
 import { fieldsOf, isRecord, valueIn } from "../../conversation/messages/values.js";
 import type { StoredReduction } from "../contract/session-pages.js";
-import type { KeptState, NewState, WholeState } from "../contract/copies.js";
+import type { NewState, WholeState } from "../contract/copies.js";
 import { sideWithPrefix } from "../contract/side-fields.js";
 import type { StoredKey } from "../contract/writer-keys.js";
 import { pairsIn } from "../redis/pairs.js";
@@ -15,22 +16,30 @@ export function wholeStateFrom(reply: readonly unknown[]): WholeState {
   const fields = new Map(pairsIn(list as readonly string[]));
   const base = numberIn(fields.get("base")) ?? 0;
   const next = numberIn(fields.get("next"));
-  return {
+  const [usage, tokens] = [fields.get("usage"), numberIn(fields.get("tokens"))];
+  const names = (["title", "metadata"] as const).filter((name) => fields.has(name));
+  return withoutUndefined<EachOf<WholeState>>({
     ...{ epoch: String(epoch), cut: fields.get("cut") ?? "", base, next: next ?? base + Number(length) },
     start: numberIn(fields.get("start")) ?? base,
     rounds: numberIn(fields.get("rounds")) ?? 0,
     head: fields.get("head") ?? "",
     headCount: numberIn(fields.get("headCount")) ?? 0,
-    ...identityIn(fields),
-    ...timesIn(fields, expires),
-    ...viewTokensIn(fields),
+    owner: fields.get("owner"),
+    label: Object.fromEntries(names.map((name) => [name, fields.get(name)!])),
+    hasLabel: fields.has("label"),
+    usage: usage === undefined ? undefined : usageFrom(usage),
+    createdAt: numberIn(fields.get("created")),
+    updatedAt: numberIn(fields.get("updated")),
+    expiresAt: expires === "" ? undefined : Number(expires),
+    tokens,
+    counter: tokens === undefined ? undefined : (fields.get("counter") ?? ""),
     reductions: reductionsIn(fields.get("reductions")),
     reduced: numberIn(fields.get("reduced")) ?? 0,
     side: sideIn(fields),
     damaged: Number(isDamaged) === 1,
     isSealed: key !== "",
-    ...(fields.has("sum") && { sum: fields.get("sum")! }),
-  };
+    sum: fields.get("sum"),
+  });
 }
 
 /** Fields and values of `state` for a new session, without its epoch. */
@@ -73,31 +82,6 @@ function sideIn(fields: Fields): Record<string, string> {
     side.map(([name, text]) => [name.slice(sidePrefix.length), text] as const),
     "",
   );
-}
-
-function identityIn(fields: Fields): Pick<KeptState, "owner" | "label" | "hasLabel" | "usage"> {
-  const [owner, usage] = [fields.get("owner"), fields.get("usage")];
-  const names = ["title", "metadata"] as const;
-  return {
-    ...(owner !== undefined && { owner }),
-    label: Object.fromEntries(names.flatMap((name) => (fields.has(name) ? [[name, fields.get(name)!]] : []))),
-    hasLabel: fields.has("label"),
-    ...(usage !== undefined && { usage: usageFrom(usage) }),
-  };
-}
-
-function timesIn(fields: Fields, expires: unknown): Pick<KeptState, "createdAt" | "updatedAt" | "expiresAt"> {
-  const [createdAt, updatedAt] = [numberIn(fields.get("created")), numberIn(fields.get("updated"))];
-  return {
-    ...(createdAt !== undefined && { createdAt }),
-    ...(updatedAt !== undefined && { updatedAt }),
-    ...(expires !== "" && { expiresAt: Number(expires) }),
-  };
-}
-
-function viewTokensIn(fields: Fields): Pick<KeptState, "tokens" | "counter"> {
-  const tokens = numberIn(fields.get("tokens"));
-  return tokens === undefined ? {} : { tokens, counter: fields.get("counter") ?? "" };
 }
 
 /** Undefined for an invalid number, in a damaged session. */
