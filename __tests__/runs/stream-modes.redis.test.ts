@@ -46,8 +46,9 @@ describe("a run of an agent", () => {
     expect(said.length).toBeGreaterThan(streamMode === "custom" ? -1 : 2);
   });
 
-  it.each(streams.flatMap((mode) => (["its memory", "RedisSaver"] as const).map((by) => [mode, by] as const)))(
-    "waits for a human whatever it streams (%s), as %s tells",
+  const showing = ["values", "updates", [...modes]] as const;
+  it.each(showing.flatMap((mode) => (["its memory", "RedisSaver"] as const).map((by) => [mode, by] as const)))(
+    "waits for a human where its stream shows the question (%s), with the checkpointer of %s",
     async (streamMode, by) => {
       const [memory, other] = [newMemory({ redis }), newMemory({ redis })];
       const [runs, far] = [redisRuns(memory, { lostAfterMs: 600_000 }), redisRuns(other, { lostAfterMs: 600_000 })];
@@ -64,11 +65,7 @@ describe("a run of an agent", () => {
       const config = { ...sessionConfig({ sessionId: id, turnId: "t" }) };
       const settings = { configurable: { ...config.configurable, thread_id: id }, streamMode: streamMode as "values" };
       const play = (input: object) =>
-        runs.start<unknown>(id, { turnId: "t" }, (signal) =>
-          streamMode === "streamEvents"
-            ? agent.streamEvents(input as never, { ...settings, streamMode: "values", signal, version: "v2" })
-            : agent.stream(input as never, { ...settings, signal }),
-        );
+        runs.start<unknown>(id, { turnId: "t" }, (signal) => agent.stream(input as never, { ...settings, signal }));
       const asked = await play({ messages: [{ role: "user", content: "hi" }] });
       expect((await all(asked)).at(-1)).toEqual({ state: "waiting" });
       expect(await far.active(id)).toMatchObject({ turnId: "t", state: "waiting" });

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "../store/contract/session-ref.js";
-import { interruptChannel, observingInterrupts, PendingInterrupts } from "../memory/turns/interrupts.js";
 import { ChunkWriter } from "./chunk-text.js";
 import { RunLog, type RunEnd } from "./run-log.js";
 import type { RunSteers } from "./steers.js";
-import { runTtlMs, type RunEntry, type RunStore, type StoredEnd, type StoredRun } from "./run-store.js";
+import { runTtlMs, type RunEntry, type RunStore, type StoredRun } from "./run-store.js";
 
 /** The parts of its process that a producer uses. */
 export interface ProducerSetting {
@@ -53,9 +52,8 @@ export class Producer {
   #openSince = 0;
   #bytes = 0;
   #isTruncated = false;
-  readonly #interrupts = new PendingInterrupts();
-  /** True for a stream that showed an interrupt: where no checkpointer reports interrupts, that counts. */
-  #showsInterrupt = false;
+  /** True for a stream that showed an interrupt. */
+  #isWaiting = false;
   #isStopped = false;
   #isEnding = false;
   /** A chunk that cannot be written, which ends the run. */
@@ -121,29 +119,22 @@ export class Producer {
     this.#followers.delete(instance);
   }
 
-  /** Runs a part of the work, which may ask a human. */
-  within<Result>(work: () => Result): Result {
-    return observingInterrupts(this.#interrupts, work);
-  }
-
   /** Plays the chunks to the end, which is written and then announced. Never rejects. */
   async play(source: AsyncIterable<unknown>): Promise<void> {
-    let end: StoredEnd;
+    let end: RunEnd;
     try {
       await this.#pull(source);
-      const { isObserved, threads } = this.#interrupts;
-      const isWaiting = isObserved ? threads.length > 0 : this.#showsInterrupt;
-      end = isWaiting ? { state: "waiting", threads } : { state: "done" };
+      end = { state: this.#isWaiting ? "waiting" : "done" };
     } catch (error) {
       end = { state: "failed", error: codeOf(this.#failure ?? error) };
     }
     await this.finish(end);
   }
 
-  async finish(outcome: StoredEnd): Promise<void> {
+  async finish(outcome: RunEnd): Promise<void> {
     this.#isEnding = true;
     // LangChain rejects the stream of a run that is stopped.
-    const end: StoredEnd = this.#isStopped ? { state: "stopped" } : outcome;
+    const end: RunEnd = this.#isStopped ? { state: "stopped" } : outcome;
     if (end.state === "stopped" || end.state === "failed") {
       await this.#setting.drain().catch(() => undefined);
     }
@@ -166,14 +157,14 @@ export class Producer {
       delay(stopMs, { done: true, value: undefined } as const, { ref: false }),
     );
     for (;;) {
-      const next = this.within(() => chunks.next());
+      const next = chunks.next();
       next.catch(() => undefined);
       const { done, value } = await Promise.race([next, tooLate]);
       if (done) {
         void Promise.resolve(chunks.return?.()).catch(() => undefined);
         return;
       }
-      this.#showsInterrupt ||= hasInterrupt(value);
+      this.#isWaiting ||= hasInterrupt(value);
       this.#push(value);
     }
   }
@@ -314,7 +305,7 @@ export class Producer {
     await this.#writing;
   }
 
-  async #writeEnd(end: StoredEnd): Promise<RunEnd> {
+  async #writeEnd(end: RunEnd): Promise<RunEnd> {
     const { store, session, run } = this.#setting;
     for (;;) {
       const last = this.#entries.length;
@@ -372,7 +363,7 @@ function hasInterrupt(chunk: unknown, depth = 0): boolean {
   if (Array.isArray(chunk)) {
     return depth < 2 && chunk.some((each) => hasInterrupt(each, depth + 1));
   }
-  return Object.hasOwn(chunk, interruptChannel);
+  return Object.hasOwn(chunk, "__interrupt__");
 }
 
 function stopped(signal: AbortSignal): Promise<void> {

@@ -309,8 +309,7 @@ export class RedisRuns implements SteeredRuns {
   }
 
   /**
-   * The run of a session that is under way or waits for a human; undefined also where somebody has answered since, by a
-   * graph on `RedisSaver`. One to three round trips.
+   * The run of a session that is under way or waits for a human, until the next run of the session. Two round trips.
    *
    * @throws ConflictError `other_owner`; StoreError; RecordError `corrupt`.
    */
@@ -318,16 +317,9 @@ export class RedisRuns implements SteeredRuns {
     const { owner } = parseOptions("runs.active", activeSchema(), options);
     const session = refOf("runs.active", sessionId, owner);
     const run = await this.#look("activeRun", session);
-    const { state, threads = [] } = run?.end ?? { state: "running" };
-    if (run === undefined || (state !== "running" && state !== "waiting")) {
-      return undefined;
-    }
-    // The question may have been answered outside of runs.
-    const waiting = await Promise.all(threads.map((thread) => this.#process.store.waits(thread)));
-    if (waiting.length > 0 && !waiting.includes(true)) {
-      return undefined;
-    }
-    return { turnId: run.meta.turnId, state, since: Number(run.at) };
+    const state = run?.end?.state ?? "running";
+    const isActive = state === "running" || state === "waiting";
+    return run && isActive ? { turnId: run.meta.turnId, state, since: Number(run.at) } : undefined;
   }
 
   async #look(operation: string, session: SessionRef): Promise<StoredRun | undefined> {
@@ -352,7 +344,7 @@ export class RedisRuns implements SteeredRuns {
     }
     let source: AsyncIterable<Chunk>;
     try {
-      source = await producer.within(() => work(producer.stopping.signal));
+      source = await work(producer.stopping.signal);
       if (typeof (source as Partial<AsyncIterable<Chunk>> | null)?.[Symbol.asyncIterator] !== "function") {
         throw new ConfigurationError("work", "runs.start: the work must return an async iterable, such as a stream.");
       }

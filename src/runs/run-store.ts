@@ -10,7 +10,7 @@ import { refusalFrom, refuseOwner } from "../store/contract/refusals.js";
 import type { SessionRef } from "../store/contract/session-ref.js";
 import { addToRunScript, beginRunScript, checkSessionScript, endRunScript, lookRunScript } from "./lua/scripts.js";
 import type { RunEnd } from "./run-log.js";
-import { runEndIn, runMetaIn, storedEndIn } from "./stored-texts.js";
+import { runEndIn, runMetaIn } from "./stored-texts.js";
 
 /** The facts of a run that are known when it begins. */
 export interface RunMeta {
@@ -24,17 +24,12 @@ export interface RunMeta {
   readonly call: string;
 }
 
-/** The end of a run as it is stored: of one that waits, with the LangGraph threads that wait, where they are known. */
-export interface StoredEnd extends RunEnd {
-  readonly threads?: readonly string[];
-}
-
 /** A run of a session as Redis has it. */
 export interface StoredRun {
   readonly at: string;
   readonly meta: RunMeta;
   /** Undefined while it is under way. */
-  readonly end: StoredEnd | undefined;
+  readonly end: RunEnd | undefined;
 }
 
 /** An entry of a run: a batch of chunks as text, the mark that the rest was left out, or the end. */
@@ -58,12 +53,10 @@ export const runTtlMs = { running: 3_600_000, waiting: 86_400_000, ended: 120_00
 /** Runs of sessions in Redis: one stream for each session, whose explicit entry ids do the work of fences. */
 export class RunStore {
   readonly #wire: RedisWire;
-  readonly #ring: KeyRing | undefined;
   readonly #sealed: SealedTexts;
 
   constructor(wire: RedisWire, ring: KeyRing | undefined) {
     this.#wire = wire;
-    this.#ring = ring;
     this.#sealed = new SealedTexts(ring, "run");
   }
 
@@ -99,7 +92,7 @@ export class RunStore {
   }
 
   /** Ends a run behind what is there of it; returns the end that counts, or undefined where nothing of it is left. */
-  async end(session: SessionRef, at: string, end: StoredEnd): Promise<RunEnd | undefined> {
+  async end(session: SessionRef, at: string, end: RunEnd): Promise<RunEnd | undefined> {
     const counts = await this.endBehind(session, at, end, "");
     return typeof counts === "object" ? counts : undefined;
   }
@@ -108,12 +101,7 @@ export class RunStore {
    * Ends a run behind its last entry. Returns the end that counts; how many entries Redis has, where it lost some; or
    * `gone`, where nothing of the run is left.
    */
-  async endBehind(
-    session: SessionRef,
-    at: string,
-    end: StoredEnd,
-    last: number | "",
-  ): Promise<RunEnd | number | "gone"> {
+  async endBehind(session: SessionRef, at: string, end: RunEnd, last: number | ""): Promise<RunEnd | number | "gone"> {
     const ttl = end.state === "waiting" ? runTtlMs.waiting : runTtlMs.ended;
     const args = [at, JSON.stringify(end), ttl, last];
     const [word, detail] = await this.#script("endRun", session, endRunScript, args);
@@ -170,12 +158,6 @@ export class RunStore {
       call,
     )) as string[];
     return names;
-  }
-
-  /** True if a thread waits for a human, as far as it can be seen here: in this Redis, under this prefix. */
-  async waits(threadId: string): Promise<boolean> {
-    const { threadWaits } = await import("../langgraph/checkpoint/waiting-thread.js");
-    return threadWaits(threadId, this.#wire, this.#ring);
   }
 
   /** The ticket that holds a session. */
@@ -245,5 +227,5 @@ export class RunStore {
 }
 
 function storedRun({ id }: SessionRef, [at, meta, end]: readonly [at: string, meta: string, end: string]): StoredRun {
-  return { at, meta: runMetaIn(meta, id), end: end === "" ? undefined : storedEndIn(end, id) };
+  return { at, meta: runMetaIn(meta, id), end: end === "" ? undefined : runEndIn(end, id) };
 }

@@ -5,7 +5,7 @@ import { lazy } from "../base/options.js";
 import { sessionLabel } from "../store/contract/refusals.js";
 import type { Notice } from "./mailbox.js";
 import type { RunEnd } from "./run-log.js";
-import type { RunMeta, StoredEnd } from "./run-store.js";
+import type { RunMeta } from "./run-store.js";
 
 const metaSchema = lazy(() =>
   z.object({
@@ -17,7 +17,6 @@ const endSchema = lazy(() =>
   z.object({
     state: z.enum(["waiting", "done", "stopped", "failed", "lost"]),
     error: z.optional(z.string()),
-    threads: z.optional(z.array(z.string())),
   }),
 );
 const letterSchema = lazy(() =>
@@ -32,14 +31,8 @@ export function runMetaIn(text: unknown, sessionId: string): RunMeta {
   return metaSchema().safeParse(jsonIn(text)).data ?? unreadable(sessionId);
 }
 
-/** The end of a run as readers get it, from its text. @throws RecordError `corrupt` */
+/** The end of a run, from its text. @throws RecordError `corrupt` */
 export function runEndIn(text: unknown, sessionId: string): RunEnd {
-  const { state, error } = storedEndIn(text, sessionId);
-  return { state, ...(error !== undefined && { error }) };
-}
-
-/** The end of a run with what is stored beside it. @throws RecordError `corrupt` */
-export function storedEndIn(text: unknown, sessionId: string): StoredEnd {
   return endSchema().safeParse(jsonIn(text)).data ?? unreadable(sessionId);
 }
 

@@ -21,7 +21,7 @@ import {
   preparedCall,
   toolsOf,
 } from "./model-call.js";
-import { observeInterrupts, onEndInCheckpoint } from "./observed-checkpointer.js";
+import { onEndInCheckpoint } from "./observed-checkpointer.js";
 import { AgentRun, type RunSetting } from "./run.js";
 import { currentConfig, isPartOf } from "./run-place.js";
 import { turnIdOf } from "./state.js";
@@ -118,9 +118,6 @@ export class AgentHooks {
   ): Promise<Response> {
     const config = currentConfig();
     try {
-      if (checkpointerOf(config) !== undefined) {
-        observeInterrupts(config);
-      }
       await this.#enter();
       const response = await this.#call(request, handler);
       // The hook after the agent stores an answer; behind tools there may be none.

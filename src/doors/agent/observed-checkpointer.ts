@@ -1,4 +1,3 @@
-import { observedInterrupts } from "../../memory/turns/interrupts.js";
 import { checkpointerOf, type PutWrites } from "../../memory/turns/langgraph-config.js";
 import { newestPlace, type AgentRuntime } from "./run-place.js";
 
@@ -33,13 +32,6 @@ export function onEndInCheckpoint(config: AgentRuntime, listener: Listener): (()
   };
 }
 
-/** Has the interrupts of a run reported to the producer that plays it, whatever its checkpointer is. */
-export function observeInterrupts(config: AgentRuntime): void {
-  if (observedInterrupts() !== undefined) {
-    listenersIn(config);
-  }
-}
-
 /** The listeners of the run's checkpointer, which is wrapped for them once; undefined where it cannot be. */
 function listenersIn(config: AgentRuntime): Map<string, Set<Listener>> | undefined {
   const checkpointer = checkpointerOf(config);
@@ -49,8 +41,6 @@ function listenersIn(config: AgentRuntime): Map<string, Set<Listener>> | undefin
   }
   const listeners = new Map<string, Set<Listener>>();
   const value: PutWrites = async (place, writes, ...rest) => {
-    const { thread_id: thread, checkpoint_id: checkpoint } = place.configurable ?? {};
-    observedInterrupts()?.wrote(writes, { thread: String(thread), checkpoint: String(checkpoint) }, String(rest[0]));
     try {
       return await putWrites.call(checkpointer, place, writes, ...rest);
     } finally {

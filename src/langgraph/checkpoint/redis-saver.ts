@@ -14,7 +14,6 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../../base/errors.js";
-import { observedInterrupts } from "../../memory/turns/interrupts.js";
 import { lazy, parseOptions, positiveInteger, withoutUndefined } from "../../base/options.js";
 import {
   checkText,
@@ -167,9 +166,6 @@ export class RedisSaver extends BaseCheckpointSaver {
     const serde = this.serde;
     const segments = checkpointSegments({ checkpoint, metadata, channels }, this.#setting());
     const place = { threadId, ns, id };
-    if (ns === "") {
-      observedInterrupts()?.moved({ thread: threadId, checkpoint: id });
-    }
     await this.#writer.write({
       ...place,
       kind: "checkpoint",
@@ -195,7 +191,6 @@ export class RedisSaver extends BaseCheckpointSaver {
     const serde = this.serde;
     const segments = writesSegments({ writes, taskId, taskPath }, indexOf, this.#setting());
     await this.#writer.write({ threadId, ns, id, kind: "writes", segments, serde, owner: ownerIn(config) });
-    observedInterrupts()?.wrote(writes, { thread: threadId, checkpoint: id }, taskId);
   }
 
   /** Removes a thread: its checkpoints, writes and items. */
