@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { BaseTracer, type Run } from "@langchain/core/tracers/base";
-import { RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
+import { RunnableLambda } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
@@ -75,15 +75,6 @@ const doors: readonly (readonly [string, RegExp, Door])[] = [
     },
   ],
   [
-    "RunnableWithMessageHistory",
-    /^RunnableWithMessageHistory$/,
-    (memory, tracer) => {
-      const getMessageHistory = (id: string) => memory.getMessageHistory(id);
-      const runnable = new RunnableWithMessageHistory({ runnable: answer(), getMessageHistory, config: {} });
-      return runnable.invoke([human("q")], config(tracer));
-    },
-  ],
-  [
     "a HistoryManager inside a run",
     /^RunnableLambda$/,
     (memory, tracer) => {
@@ -109,19 +100,5 @@ describe("the reduction that follows a write", () => {
     const calls = tracer.ended.filter((run) => run.run_type === "llm" && ids.has(run.parent_run_id));
     expect(calls).toHaveLength(summaries.sent.length);
     expect(calls.length).toBeGreaterThan(0);
-  });
-
-  it("of RunnableWithMessageHistory needs no tracer that keeps its runs", async () => {
-    const { memory } = await sessionWith();
-    const getMessageHistory = (id: string) => memory.getMessageHistory(id);
-    const runnable = new RunnableWithMessageHistory({ runnable: answer(), getMessageHistory, config: {} });
-    const started: string[] = [];
-    const handleChainStart = (...[, , , , , , , name]: unknown[]) => void started.push(String(name));
-    await runnable.invoke([human("q")], {
-      ...session,
-      callbacks: [{ handleChainStart, awaitHandlers: true }] as never,
-    });
-    expect(await memory.history("ann").getTranscript()).toHaveLength(6);
-    expect(started).toContain("reduce_view");
   });
 });

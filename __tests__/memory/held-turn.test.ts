@@ -4,8 +4,6 @@ import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
-import { StoreError } from "../../src/base/errors.js";
-import { SpentTickets } from "../../src/memory/session/hold/local-holds.js";
 import { HeldTurn } from "../../src/memory/session/hold/acquire-hold.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
@@ -24,8 +22,7 @@ describe("a turn that is held", () => {
     const entry = { holdMs: 30 * seconds, graceMs: 2 * seconds };
     await data.acquireHold({ id: "s" }, { ...entry, ticket: "first" });
     const parts = { data, store: {}, session: { id: "s" }, ticket: "first", holdMs: entry.holdMs, ttlMs: undefined };
-    const spent = new SpentTickets();
-    const held = new HeldTurn({ ...parts, spent, longestMs: 5 * minutes, onRelease: () => undefined });
+    const held = new HeldTurn({ ...parts, longestMs: 5 * minutes, onRelease: () => undefined });
     const isFree = async () => {
       const { isHeld } = await data.acquireHold({ id: "s" }, { ...entry, ticket: "second" });
       await data.releaseHold({ id: "s" }, "second");
@@ -67,54 +64,6 @@ describe("a turn that is held", () => {
 });
 
 describe("a turn whose server is away", () => {
-  /** A hold, how often it was given back, and a server that is away until it is said to be back. */
-  const lose = async (holdMs: number) => {
-    const { data } = new InMemorySessionStore();
-    const server = { error: new Error("away") as Error | undefined };
-    const release = jest.spyOn(data, "releaseHold").mockImplementation(async () => {
-      if (server.error !== undefined) {
-        throw server.error;
-      }
-    });
-    const spent = new SpentTickets();
-    const give = (ticket: string) => spent.release({ data, session: { id: "s" }, ticket, holdMs });
-    await give("first");
-    return { server, spent, give, tries: () => release.mock.calls.length };
-  };
-
-  it("is given back with growing pauses, and at once for another turn of the process", async () => {
-    const { server, spent, tries } = await lose(30 * seconds);
-    expect(tries()).toBe(1);
-    await jest.advanceTimersByTimeAsync(10 * seconds);
-    expect(tries()).toBe(9);
-    expect(await spent.releaseAll("s")).toEqual([false]);
-    server.error = undefined;
-    await jest.advanceTimersByTimeAsync(2 * seconds);
-    expect([tries(), spent.releaseAll("s")]).toEqual([11, undefined]);
-    await jest.advanceTimersByTimeAsync(60 * seconds);
-    expect(tries()).toBe(11);
-  });
-
-  it("is over by itself at the end of its time, and each of several for itself", async () => {
-    const { spent, give, tries } = await lose(5 * seconds);
-    await jest.advanceTimersByTimeAsync(3 * seconds);
-    await give("second");
-    expect(await spent.releaseAll("s")).toEqual([false, false]);
-    await jest.advanceTimersByTimeAsync(3 * seconds);
-    expect(await spent.releaseAll("s")).toEqual([false]);
-    await jest.advanceTimersByTimeAsync(60 * seconds);
-    expect([tries(), spent.releaseAll("s")]).toEqual([17, undefined]);
-  });
-
-  it("is not given back to a store that is closed", async () => {
-    const { server, spent, give, tries } = await lose(5 * seconds);
-    await jest.advanceTimersByTimeAsync(6 * seconds);
-    const before = tries();
-    server.error = new StoreError("closed", { code: "closed", operation: "releaseHold" });
-    await give("second");
-    expect([spent.releaseAll("s"), tries() - before]).toEqual([undefined, 1]);
-  });
-
   it("is renewed again where one renewal fails", async () => {
     const store = new InMemorySessionStore();
     const renew = jest.spyOn(store.data, "renewHold").mockRejectedValueOnce(new Error("away"));

@@ -292,7 +292,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    * Repairs a session that lost keys in Redis (evicted or deleted) by deriving the index and state from the log. The
    * owner is restored from the remaining keys. If they name none, `owner` does; a history bound to an owner cannot
    * claim such a session. Title and metadata are lost with `state`. An encrypted record that was changed in Redis
-   * stays, and is reported (`record_skipped`): reads that reach it fail.
+   * stays: reads that reach it fail.
    *
    * @throws StoreError `damaged` if the owner's name is lost; ConflictError `other_owner`.
    */

@@ -30,7 +30,7 @@ import {
 import { appendTurn, type Appended, type Write } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-import { currentRun, traceOf, traceOfReader, type TracePlace } from "./reduction-trace.js";
+import { currentRun, traceOf, type TracePlace } from "./reduction-trace.js";
 import {
   roundsInTurnOrder,
   turnsWithoutQuestion,
@@ -75,8 +75,6 @@ export class ConversationSession implements SessionOfMemory {
   #hold: Required<SessionHold> | undefined;
   #isGivenBack = false;
   #take: TakeWithCall | undefined;
-  /** The last run that read the view, because `RunnableWithMessageHistory` writes outside of any run. */
-  #readIn: TracePlace | undefined;
 
   constructor(caller: Omit<SessionRef, "hold">, context: MemoryContext) {
     if (typeof caller.id !== "string" || caller.id === "") {
@@ -139,11 +137,7 @@ export class ConversationSession implements SessionOfMemory {
 
   /** The messages of the view. One round trip. */
   async readView(): Promise<BaseMessage[]> {
-    const { store, reducer } = this.context;
-    if (reducer !== undefined) {
-      this.#readIn = traceOfReader(currentRun()) ?? this.#readIn;
-    }
-    const stored = await store.readView(this.ref, { neverReduced: this.#isNeverReduced });
+    const stored = await this.context.store.readView(this.ref, { neverReduced: this.#isNeverReduced });
     return viewMessages(stored, this.#decodeOptions());
   }
 
@@ -209,7 +203,7 @@ export class ConversationSession implements SessionOfMemory {
     if (view === undefined || turn?.returnView === true) {
       return outcomeFor(ticket, view === undefined ? outcome : { view, ...outcome });
     }
-    const reduction = this.#reduce(view, turn?.trace ?? traceOf(currentRun()) ?? this.#readIn);
+    const reduction = this.#reduce(view, turn?.trace ?? traceOf(currentRun()));
     if (this.context.reduceWhen !== "background") {
       return reduction.then(() => outcomeFor(ticket, outcome));
     }
@@ -279,9 +273,8 @@ export class ConversationSession implements SessionOfMemory {
     }
     const ref = assigns ? { ...this.ref, owner } : this.ref;
     await this.context.store.edits.rebuild(ref, (record) => identifyRecord(record), { assigns });
-    const { mendHead, reportUnopened } = await import("./mend-head.js");
+    const { mendHead } = await import("./mend-head.js");
     await mendHead(this);
-    await reportUnopened(this);
   }
 
   /** Names of turns that have a part in these rounds, but their question, or their beginning, before them. */

@@ -1,13 +1,8 @@
-import { readLog } from "../../store/contract/session-pages.js";
-import { EncryptionError } from "../../base/errors.js";
-import { report } from "../../base/events.js";
 import { decodeHead } from "../../store/codec/head.js";
 import { sealedParts } from "../../store/sealed/loaded-store.js";
 import { headField, SealedCalls, unlessChanged } from "../../store/sealed/sealed-calls.js";
 import type { WholeState } from "../../store/contract/copies.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-
-const pageLength = 1_000;
 
 /**
  * Repairs a head that differs from its stored count, of a session that was rebuilt. An unreadable head is dropped, and
@@ -33,26 +28,6 @@ async function stateWithHead({ context: { store }, ref }: SessionOfMemory): Prom
   const state = await calls.read((caller) => sealed.store.copies.read(caller));
   const head = state && unlessChanged(() => calls.field(headField, state.head));
   return state && { ...state, head: typeof head === "string" ? head : state.head };
-}
-
-/** Reports each record of the log that its key does not decrypt, because it was tampered with in Redis. */
-export async function reportUnopened({ context: { store, onEvent }, ref, sessionId }: SessionOfMemory): Promise<void> {
-  const sealed = sealedParts(store);
-  const calls = sealed && new SealedCalls(sealed.keys, ref);
-  for (let from: number | undefined; sealed !== undefined && calls !== undefined;) {
-    const request = { limit: pageLength, ...(from !== undefined && { from }) };
-    const page = await calls.read((caller) => readLog(sealed.store, caller, request));
-    for (const [index, record] of page.records.entries()) {
-      const error = unlessChanged(() => calls.record(record));
-      if (EncryptionError.isInstance(error)) {
-        report(onEvent, { type: "record_skipped", sessionId, position: page.from + index, error });
-      }
-    }
-    if (page.records.length < pageLength) {
-      return;
-    }
-    from = page.from + page.records.length;
-  }
 }
 
 function mendedHead({ epoch, head, headCount, base, start }: WholeState) {

@@ -1,5 +1,3 @@
-import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
-import { CallbackManager } from "@langchain/core/callbacks/manager";
 import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
@@ -31,50 +29,6 @@ export function currentRun(): RunnableConfig | undefined {
 export function traceOf(config: RunnableConfig | undefined): TracePlace | undefined {
   const { callbacks, metadata } = config ?? {};
   return callbacks === undefined ? undefined : { callbacks, ...(metadata && { metadata }) };
-}
-
-/** The class whose run of the read has ended when it writes. */
-const readingDoor = "RunnableWithMessageHistory";
-
-/** Runs as tracers keep them; older versions have no `getRunById`. */
-interface RunKeeper extends BaseCallbackHandler {
-  getRunById?(id: string): RunNote | undefined;
-  readonly runMap?: ReadonlyMap<string, RunNote>;
-}
-
-interface RunNote {
-  readonly name: string;
-  readonly parent_run_id?: string;
-}
-
-/**
- * The trace for writes of a history that was read in this run: the parent `RunnableWithMessageHistory`, if a tracer
- * knows it, because the run of the read has ended by then.
- */
-export function traceOfReader(config: RunnableConfig | undefined): TracePlace | undefined {
-  const place = traceOf(config);
-  const manager = place?.callbacks;
-  if (!(manager instanceof CallbackManager)) {
-    return place;
-  }
-  for (const handler of manager.handlers as RunKeeper[]) {
-    let id = manager.getParentRunId();
-    let run = noteOf(handler, id);
-    while (run !== undefined && run.name !== readingDoor) {
-      id = run.parent_run_id;
-      run = noteOf(handler, id);
-    }
-    if (run !== undefined) {
-      const { handlers, inheritableHandlers, tags, inheritableTags, metadata, inheritableMetadata } = manager;
-      const fields = { handlers, inheritableHandlers, tags, inheritableTags, metadata, inheritableMetadata };
-      return { ...place, callbacks: new CallbackManager(id, fields) };
-    }
-  }
-  return place;
-}
-
-function noteOf(handler: RunKeeper, id: string | undefined): RunNote | undefined {
-  return id === undefined ? undefined : (handler.getRunById?.(id) ?? handler.runMap?.get(id));
 }
 
 /**

@@ -7,7 +7,7 @@ import type { HoldPlace, HoldRequest } from "../../../store/contract/holds.js";
 import type { SessionHold, SessionRef } from "../../../store/contract/session-ref.js";
 import type { ConversationSession, TakingCall } from "../conversation-session.js";
 import type { HoldTimes } from "./options.js";
-import { isWithin, type LinePlace, RunningTurn, type SpentTickets } from "./local-holds.js";
+import { isWithin, type LinePlace, RunningTurn } from "./local-holds.js";
 
 const [shortestPauseMs, longestPauseMs] = [15, 500];
 /** Milliseconds; longer than any pause between two polls of a live waiter. */
@@ -117,20 +117,18 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   const { sessionId, ref, context } = session;
   const { data } = context.store;
   const { ttlMs, holds, source } = context;
-  const { spent } = holds;
   const ticket = holds.mark + randomToken();
   const entry = { ticket, holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
   const deadline = performance.now() + waitMs;
   const waiting = { session: ref, waitMs, signal, deadline, ...watching(session) };
   const { hold, result } = await inLine(holds.join(sessionId), waiting, async () => {
     try {
-      await spent.releaseAll(sessionId);
       const first = await call?.(entry);
       return first !== undefined && first.place?.isHeld !== false
         ? { hold: first.place?.hold, result: first }
         : { hold: await enter(data, entry, { place: first?.place, ...waiting }) };
     } catch (error) {
-      session.inBackground(spent.release({ data, session: ref, ticket, holdMs }));
+      session.inBackground(data.releaseHold(ref, ticket).catch(() => undefined));
       throw error;
     }
   });
@@ -143,7 +141,7 @@ async function take<Result extends { readonly place?: HoldPlace }>(
     release();
     forget();
   };
-  const parts = { data, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, spent, onRelease };
+  const parts = { data, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, onRelease };
   const turn = new HeldTurn(parts);
   return { held: turn, ...(result && { result }) };
 }
@@ -186,26 +184,15 @@ async function inLine<T>({ first, leave }: LinePlace, waiting: Waiting, work: ()
   try {
     if (first !== undefined) {
       waiting.waits();
-      if (!(await settlesInTime(first, waiting))) {
+      const { deadline, signal } = waiting;
+      const late = delay(Math.max(0, deadline - performance.now()), true, { ref: false, ...(signal && { signal }) });
+      if (await Promise.race([first, late])) {
         throw busy(waiting);
       }
     }
     return await work();
   } finally {
     leave();
-  }
-}
-
-async function settlesInTime(first: Promise<void>, { deadline, signal }: Waiting): Promise<boolean> {
-  const cancel = new AbortController();
-  const onAbort = () => cancel.abort(signal?.reason);
-  signal?.addEventListener("abort", onAbort, { once: true });
-  const left = Math.max(0, deadline - performance.now());
-  try {
-    return await Promise.race([first.then(() => true), delay(left, false, { signal: cancel.signal })]);
-  } finally {
-    signal?.removeEventListener("abort", onAbort);
-    cancel.abort();
   }
 }
 
@@ -265,7 +252,6 @@ export interface HeldTurnParts {
   readonly ttlMs: number | undefined;
   /** Milliseconds without activity after which the hold is released. */
   readonly longestMs: number;
-  readonly spent: SpentTickets;
   /** Called on release. */
   readonly onRelease: () => void;
 }
@@ -312,11 +298,11 @@ export class HeldTurn {
     return this.#running.run(run);
   }
 
-  /** Releases the hold. Never rejects: if Redis is unreachable, retries until `holdMs` is over. */
+  /** Releases the hold. Never rejects: if Redis is unreachable, it expires by itself. */
   release(): Promise<void> {
-    const { data, session, ticket, holdMs, spent } = this.#parts;
+    const { data, session, ticket } = this.#parts;
     this.#end();
-    this.#released ??= spent.release({ data, session, ticket, holdMs });
+    this.#released ??= data.releaseHold(session, ticket).catch(() => undefined);
     return this.#released;
   }
 

@@ -1,6 +1,3 @@
-import { StoreError } from "../../../base/errors.js";
-import type { SessionData } from "../../../store/contract/session-data.js";
-import type { SessionRef } from "../../../store/contract/session-ref.js";
 import { AsyncLocalStorage } from "node:async_hooks";
 
 /** A hold of this process. */
@@ -23,8 +20,6 @@ export interface LinePlace {
 
 /** Sessions that this process holds through one memory, and its queues for them. */
 export class LocalHolds {
-  /** Holds whose release failed. */
-  readonly spent = new SpentTickets();
   /** How the tickets of this process begin, for others that release its holds when it is dead. */
   mark = "";
   /** The holders of each session; several, if one lost its hold and does not know it yet. */
@@ -70,67 +65,6 @@ export class LocalHolds {
     this.#ends.set(sessionId, end);
     void end.then(() => this.#ends.get(sessionId) === end && this.#ends.delete(sessionId));
     return { first, leave };
-  }
-}
-
-const [firstPauseMs, longestPauseMs] = [100, 2_000];
-
-/** A ticket that this process no longer needs. */
-export interface SpentTicket {
-  readonly data: SessionData;
-  readonly session: SessionRef;
-  readonly ticket: string;
-  /** Milliseconds after which the hold expires. */
-  readonly holdMs: number;
-}
-
-/** Tickets whose release failed, because Redis was unreachable when their turns ended. */
-export class SpentTickets {
-  readonly #bySession = new Map<string, Set<SpentTicket>>();
-
-  /**
-   * Releases a hold, or a place in the queue. Where Redis is away it is tried again until the turn has ended by
-   * itself. Never rejects; resolves after the first try.
-   */
-  async release(ticket: SpentTicket): Promise<void> {
-    if (await isGivenBack(ticket)) {
-      return;
-    }
-    const { id } = ticket.session;
-    const tickets = this.#bySession.get(id) ?? new Set();
-    this.#bySession.set(id, tickets.add(ticket));
-    void tryAgain(ticket).finally(() => {
-      tickets.delete(ticket);
-      if (tickets.size === 0 && this.#bySession.get(id) === tickets) {
-        this.#bySession.delete(id);
-      }
-    });
-  }
-
-  /** Retries at once for a session, so that no waiter of this process waits for a turn that is over. */
-  releaseAll(sessionId: string): Promise<unknown> | undefined {
-    const tickets = this.#bySession.get(sessionId);
-    return tickets && Promise.all([...tickets].map((ticket) => isGivenBack(ticket)));
-  }
-}
-
-/** True also if the store is closed, so that nothing can be released. */
-async function isGivenBack({ data, session, ticket }: SpentTicket): Promise<boolean> {
-  try {
-    await data.releaseHold(session, ticket);
-    return true;
-  } catch (error) {
-    return StoreError.isInstance(error) && error.code === "closed";
-  }
-}
-
-async function tryAgain(ticket: SpentTicket): Promise<void> {
-  const end = performance.now() + ticket.holdMs;
-  for (let pause = firstPauseMs; performance.now() < end; pause = Math.min(2 * pause, longestPauseMs)) {
-    await new Promise<void>((resolve) => setTimeout(resolve, pause).unref());
-    if (await isGivenBack(ticket)) {
-      return;
-    }
   }
 }
 
