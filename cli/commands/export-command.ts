@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import { MemoryError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { brokenOff } from "../../src/memory/sessions/export-session.js";
 import { exportData } from "../../src/memory/sessions/item-lines.js";
 import { MessageHistory } from "../../src/formats/openai/message-history.js";
 import { allSessions, describeSession } from "../all-sessions.js";
@@ -259,7 +258,7 @@ interface Exporting {
 
 const chunkLength = 65_536;
 
-/** Ends a session that cannot be read whole with a line that says so, for `import`. */
+/** A session that cannot be read whole has no `end` line, so that `import` leaves it out. */
 async function writeOwn(exporting: Exporting, sessionId: string, left: number): Promise<boolean> {
   const { server, context, note, target, bar } = exporting;
   const { signal } = context;
@@ -280,10 +279,10 @@ async function writeOwn(exporting: Exporting, sessionId: string, left: number): 
       }
     }
   } catch (error) {
-    await target.write(lines === 0 ? "" : `${text}${brokenOff(sessionId)}\n`);
+    await target.write(text);
     throw error;
   }
-  await target.write(signal.aborted && lines > 0 ? `${text}${brokenOff(sessionId)}\n` : text);
+  await target.write(text);
   if (isDamaged) {
     note(sessionId, damagedNote((JSON.parse(last) as { records?: number }).records ?? 0, left));
   }

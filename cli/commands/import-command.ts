@@ -59,7 +59,7 @@ interface Outcome {
   readonly sessionId: string;
   /** Set for a thread, whose id is `sessionId`, and for an item of long-term memory. */
   readonly kind?: "thread" | "item";
-  readonly outcome: "imported" | "unchanged" | "expired" | "failed" | "partial";
+  readonly outcome: "imported" | "unchanged" | "expired" | "failed";
   readonly messages: number;
   readonly reason?: string;
 }
@@ -71,7 +71,7 @@ async function importFile(context: CommandContext, options: ImportOptions, file:
   const server = await openServer(options, env);
   const tally: Tally = {
     ...{ imported: 0, threads: 0, items: 0, messages: 0 },
-    ...{ unchanged: 0, expired: 0, failed: 0, partial: 0 },
+    ...{ unchanged: 0, expired: 0, failed: 0 },
   };
   const total = await sizeOf(file);
   const bar = new ProgressBar(screen, { total, unit: total === undefined ? "lines" : "bytes" });
@@ -96,7 +96,7 @@ async function importFile(context: CommandContext, options: ImportOptions, file:
     await server.close();
   }
   await summarize(screen, tally, { isStopped, isInterrupted: signal.aborted });
-  if (tally.failed + tally.partial > 0) {
+  if (tally.failed > 0) {
     return exitCodes.findings;
   }
   const isEmpty = Object.values(tally).every((count) => count === 0);
@@ -192,7 +192,7 @@ async function report(screen: Screen, file: string, { line, reason, ...outcome }
 
 async function summarize(
   screen: Screen,
-  { imported, threads, items, messages, unchanged, expired, failed, partial }: Tally,
+  { imported, threads, items, messages, unchanged, expired, failed }: Tally,
   { isStopped, isInterrupted }: { readonly isStopped: boolean; readonly isInterrupted: boolean },
 ): Promise<void> {
   await screen.line(
@@ -209,9 +209,6 @@ async function summarize(
   }
   if (expired > 0) {
     await screen.line(`${counted(expired, "session")} had expired and were left out; --ttl imports them.`);
-  }
-  if (partial > 0) {
-    await screen.line(`${counted(partial, "session")} left out, of which the export holds a part; see above.`);
   }
   if (failed > 0) {
     await screen.line(`${counted(failed, "session")} not imported; see above.`);

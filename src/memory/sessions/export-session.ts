@@ -51,7 +51,7 @@ export async function* exportSession(store: SessionStore, session: SessionRef): 
       if (isNew) {
         begunBefore.add(mark.name);
       }
-      const turn = mark !== undefined && (isNew || mark.first === position) ? markLine(mark) : undefined;
+      const turn = mark !== undefined && (isNew || mark.first === position) ? mark : undefined;
       yield JSON.stringify({ type: "record", sessionId, position, turn, record: asJson(record) });
       position += 1;
     }
@@ -70,7 +70,7 @@ export interface OwnerExport extends ProblemListeners {
 
 /**
  * Exports all sessions of an owner, and their threads and items. Reports and skips a session that cannot be read; a
- * partly read one ends with a `broken` line.
+ * partly read one has no `end` line.
  *
  * @throws the error of the first skipped session, after the others, unless `onProblem` received it.
  */
@@ -97,9 +97,6 @@ export async function* exportOwnerSessions(request: OwnerExport): AsyncGenerator
         throw damaged("exportOwner", sessionId);
       }
     } catch (error) {
-      if (hasBegun) {
-        yield brokenOff(sessionId);
-      }
       note(sessionId, error);
     }
   }
@@ -120,11 +117,6 @@ async function isLost(store: SessionStore, sessionId: string): Promise<boolean> 
   const { wire } = besideOf(store);
   const ids = { verb: "exists", args: [keyOf(wire?.keyPrefix ?? "", "ids", sessionId)] };
   return (await wire?.runner.read({ operation: "exportOwner", sessionId }, ids)) === 1;
-}
-
-/** The last line of a partly exported session, which an import skips. */
-export function brokenOff(sessionId: string): string {
-  return JSON.stringify({ type: "broken off", sessionId });
 }
 
 /** The state of a damaged session, corrected by its log, so that it can be imported. */
@@ -187,11 +179,6 @@ async function marksIn(
   const { turns } = await store.copies.readMarks(session, { turns: names });
   const marks = new Map(names.flatMap((name, index) => (turns[index] ? [[name, { name, ...turns[index] }]] : [])));
   return (record) => marks.get(metaOf(record).turn ?? "");
-}
-
-/** A mark with canonical field order, so that equal sessions have equal lines. */
-function markLine({ name, done, count, first }: NamedMark): NamedMark {
-  return { name, done, count, first };
 }
 
 /** The records of the head; the raw text if they would not round-trip. */

@@ -83,7 +83,7 @@ export async function importLines(
       throw error;
     }
     const imported = kind === undefined ? "sessions" : (`${kind}s` as const);
-    done[outcome === "imported" ? imported : outcome === "partial" ? "failed" : outcome] += 1;
+    done[outcome === "imported" ? imported : outcome] += 1;
     done.messages += outcome === "imported" ? messages : 0;
     if (error !== undefined) {
       onProblem?.({ line, sessionId, error });

@@ -6,7 +6,7 @@ import type { CopiedRecord, CopiedTurn, CopyPage } from "../../store/contract/co
 import { exportSession } from "./export-session.js";
 import { importItemLine } from "./item-lines.js";
 import { besideOf, importThread } from "./thread-lines.js";
-import { BrokenOff, LineReader } from "./line-reader.js";
+import { LineReader } from "./line-reader.js";
 import { badLine, fieldsOf, otherContent, parseLine, requireText, StateLines, type ExportLine } from "./lines.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 
@@ -20,14 +20,13 @@ export interface SessionImport {
   /** Set for a thread, whose id is `sessionId`, and for an item of long-term memory, whose `sessionId` is `""`. */
   readonly kind?: "thread" | "item";
   /**
-   * `unchanged`: the session exists with equal content. `expired`: its expiry has passed. `partial`: the export is
-   * marked as incomplete.
+   * `unchanged`: the session exists as it is in the export. `expired`: its expiry has passed.
    */
-  readonly outcome: "imported" | "unchanged" | "expired" | "failed" | "partial";
+  readonly outcome: "imported" | "unchanged" | "expired" | "failed";
   readonly messages: number;
   /** Number of the session's last or invalid line, from 1. */
   readonly line: number;
-  /** Set for `failed` and `partial`. */
+  /** Set for `failed`. */
   readonly error?: MemoryError;
 }
 
@@ -60,8 +59,7 @@ export async function* importSessions(
         throw error;
       }
       const line = reader.number;
-      const outcome = error instanceof BrokenOff ? "partial" : "failed";
-      yield { ...nameIn(first), outcome, messages: 0, line, error };
+      yield { ...nameIn(first), outcome: "failed", messages: 0, line, error };
       // After the yield: a caller that stops at the first failure need not read the rest of the session.
       await reader.skipSession(from === 0 ? line : from);
     }
@@ -104,7 +102,9 @@ async function importSession(
 ): Promise<Pick<SessionImport, "outcome" | "messages">> {
   const { sessionId } = started;
   if ((await store.copies.read({ id: sessionId })) !== undefined) {
-    return { outcome: "unchanged", messages: await compareSession({ store, reader }, sessionId, first) };
+    await refuseOther(store, sessionId, first);
+    await reader.skipSession(first.number);
+    return { outcome: "unchanged", messages: Number(first.fields["messages"] ?? 0) };
   }
   let line = await reader.required();
   while (started.add(line)) {
@@ -204,41 +204,25 @@ function identityOf(line: ExportLine, record: string): CopiedRecord["identity"] 
 }
 
 /**
- * Compares an existing session with its lines, and returns the number of its messages. Ignores fields that may change
- * without a write, and counts of the view.
+ * Compares an existing session with the first line of its export: owner, title, metadata, times and counts. Ignores
+ * what may change without a write, and counts of the view.
  *
  * @throws ConflictError `exists` if they differ.
  */
-async function compareSession(
-  { store, reader }: Pick<Import, "store" | "reader">,
-  sessionId: string,
-  first: ExportLine,
-): Promise<number> {
-  let line: ExportLine = first;
-  for await (const text of exportSession(store, { id: sessionId })) {
-    const stored = parseLine(0, text);
-    const names =
-      line.type !== "session" ? ignored.none : first.fields["damaged"] === true ? ignored.lost : ignored.kept;
-    if (!isDeepStrictEqual(compared(stored, names), compared(line, names))) {
-      throw differs(sessionId, line.number);
-    }
-    if (line.type === "end") {
-      return fieldsOf("end", line).records;
-    }
-    line = await reader.required();
+async function refuseOther(store: SessionStore, sessionId: string, first: ExportLine): Promise<void> {
+  const stored = await exportSession(store, { id: sessionId }).next();
+  const names = first.fields["damaged"] === true ? ignored.lost : ignored.kept;
+  const isSame = !stored.done && isDeepStrictEqual(compared(parseLine(0, stored.value), names), compared(first, names));
+  if (!isSame) {
+    const subject = sessionLabel(sessionId).replace(/^s/, "S");
+    throw otherContent(`${subject} exists with other content than the export has at line ${first.number}`, sessionId);
   }
-  throw differs(sessionId, line.number);
 }
 
 /** Fields that are not compared; the times of a damaged session may be lost, and are then those of its import. */
 const kept = ["expiresAt", "tokens", "counter", "damaged"];
-const ignored = { none: new Set<string>(), kept: new Set(kept), lost: new Set([...kept, "createdAt", "updatedAt"]) };
+const ignored = { kept: new Set(kept), lost: new Set([...kept, "createdAt", "updatedAt"]) };
 
-function compared({ type, fields }: ExportLine, names: ReadonlySet<string>): object {
-  return { type, fields: Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name))) };
-}
-
-function differs(sessionId: string, line: number): ConflictError {
-  const subject = sessionLabel(sessionId).replace(/^s/, "S");
-  return otherContent(`${subject} exists with other content than the export has at line ${line}`, sessionId);
+function compared({ fields }: ExportLine, names: ReadonlySet<string>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)));
 }

@@ -1,12 +1,4 @@
-import { RecordError } from "../../base/errors.js";
 import { badLine, parseLine, type ExportLine } from "./lines.js";
-
-/** The export is marked as incomplete for a session. */
-export class BrokenOff extends RecordError {
-  constructor(number: number) {
-    super(`The export could not read the session to its end, at line ${number}; export it again.`, { code: "corrupt" });
-  }
-}
 
 /** Reader of an export's lines with one line of pushback. */
 export class LineReader {
@@ -53,9 +45,6 @@ export class LineReader {
     const line = await this.line();
     if (line === undefined) {
       throw badLine(this.#number, "the export ends before the session's end");
-    }
-    if (line.type === "broken off") {
-      throw new BrokenOff(this.#number);
     }
     return line;
   }
