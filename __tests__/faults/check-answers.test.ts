@@ -47,15 +47,4 @@ describe("The checker of answers that were runs", () => {
     expect(found([done(0)], { ...stored, questions: ["a", "a"] })).toHaveLength(1);
     expect(found([], { answers: [{ turn: "a", text: "[a-1] 1" }] })).toHaveLength(1);
   });
-
-  it("lets what is done not be stored where the memory reported it, for this turn only", () => {
-    const part = { ...stored, answers: [{ turn: "a", text: "[a-1]" }] };
-    expect(found([done(0), follow(5, "a", { leftOut: true })], part)).toEqual([]);
-    expect(found([done(0), follow(5, "b", { leftOut: true })], part)).toHaveLength(1);
-  });
-
-  it("lets a chat that a failover may have set back lack answers, and nothing else", () => {
-    expect(found([done(0), done(1, { end: "lost", said: "" })], {}, [3])).toEqual([]);
-    expect(found([follow(0, "a", { said: "[a-1]x", end: "stopped" })], {}, [3])).toHaveLength(1);
-  });
 });

@@ -40,9 +40,4 @@ describe("The checker of erasures", () => {
   it("counts messages that come back later", () => {
     expect(found([append(0, "a"), erase(), append(20_000, "b")], "a:0-1 b:0-1", 3)).toEqual(["staleReads"]);
   });
-
-  it("excuses sessions that were not the owner's, and failovers", () => {
-    expect(found([append(0, "a", { owner: "bob" }), erase()], "a:0-1", 3)).toEqual([]);
-    expect(found([append(0, "a"), erase()], "a:0-1", 3, [{ from: 0, to: 40 }])).toEqual([]);
-  });
 });

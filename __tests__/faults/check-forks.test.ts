@@ -31,28 +31,9 @@ describe("The checker of copies", () => {
     expect(found([...calls, fork(20, { upTo: 3 })], copy("a:0-1"))).toEqual(["wrongForks"]);
   });
 
-  it("takes nothing for the copy of a beginning that was discarded", () => {
-    const beginning = [...calls, fork(20, { upTo: 3 })];
-    expect(found(beginning, copy(""), [], 4)).toEqual([]);
-    expect(found(beginning, copy(""), [], 2)).toEqual(["wrongForks"]);
-  });
-
-  it("lets a call that failed leave none, or the whole, and nothing in between", () => {
-    const failed = fork(20, { ok: false, told: Infinity });
-    expect(found([...calls, failed], copy(""))).toEqual([]);
-    expect(found([...calls, failed], copy("a:0-1 b:0-1"))).toEqual([]);
-    expect(found([...calls, failed], copy("a:0-1"))).toEqual(["wrongForks"]);
-  });
-
   it("counts reads that showed a part of a copy", () => {
     const read = (runs: string) => at(22, { do: "transcript", session: "copy", answer: { runs } });
     expect(found([...calls, fork(20), read(""), read("a:0-1 b:0-1")], copy("a:0-1 b:0-1"))).toEqual([]);
     expect(found([...calls, fork(20), read("a:0-1")], copy("a:0-1 b:0-1"))).toEqual(["wrongForks"]);
-  });
-
-  it("allows what a removal during the call may have taken, and a failover", () => {
-    const clear = at(21, { do: "clear" });
-    expect(found([...calls, clear, fork(20)], copy(""))).toEqual([]);
-    expect(found([...calls, fork(20)], copy("a:0-1"), [{ from: 22, to: 23 }])).toEqual([]);
   });
 });

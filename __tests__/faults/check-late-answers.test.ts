@@ -20,19 +20,6 @@ describe("An answer that was stored behind a later turn", () => {
   const calls = [append(0, "a", 4), slow(10, "b", 4, 60), append(20, "c", 2), append(30, "d", 6)];
   const log = "a:0-3 b:0-0 c:0-1 d:0-5 b:1-3";
 
-  it("belongs to the view's end where it stands with its question, not to what a summary stands for", () => {
-    expect(found([...calls, view(70, "a:2-3 b:0-3 c:0-1 d:0-5", "a:0-1")], log)).toEqual([]);
-    expect(found([...calls, view(70, "a:2-2 b:0-3 c:0-1 d:0-5", "a:0-1 a:3-3")], log)).toEqual([]);
-    expect(found([...calls, view(70, "b:0-3 c:0-1 d:0-5", "a:0-3")], log)).toEqual([]);
-  });
-
-  it("may leave the view with its question, behind copies of what was stored before it", () => {
-    expect(found([...calls, view(70, "d:2-5", "a:0-3 b:0-3 c:0-1 d:0-1")], log)).toEqual([]);
-    const written = [...calls, append(80, "e", 2)];
-    const read = view(90, "d:2-5 e:0-1", "a:0-3 b:0-3 c:0-1 d:0-1");
-    expect(found([...written, read], `${log} e:0-1`)).toEqual([]);
-  });
-
   it("is counted where a summary leaves it out, or stands for it while the view shows it", () => {
     const wrong = ["wrongSummaries"];
     expect(found([...calls, view(70, "d:2-5", "a:0-3 b:0-0 c:0-1 d:0-1")], log)).toEqual(wrong);
@@ -47,11 +34,5 @@ describe("An answer that was stored behind a later turn", () => {
     expect(found([...calls, view(15, "a:0-3"), view(75, "a:2-3 b:0-3")], log)).toEqual(["invalidViews"]);
     const reads = [view(65, "b:0-3 c:0-1 d:0-5"), view(75, "b:0-3 c:0-1")];
     expect(found([...calls, ...reads], log)).toEqual(["invalidViews", "staleReads"]);
-  });
-
-  it("is as new as it stands where retention discarded its question", () => {
-    const rest = { discarded: 5 };
-    expect(found([...calls, view(70, "c:0-1 d:0-5 b:1-3")], "c:0-1 d:0-5 b:1-3", rest)).toEqual([]);
-    expect(found([...calls, view(70, "b:1-1")], "b:1-3", { discarded: 13 })).toEqual(["invalidViews"]);
   });
 });

@@ -18,14 +18,6 @@ describe("The checker of lists", () => {
     expect(found([claim], ["s", "t", "s"])).toEqual(["wrongLists"]);
   });
 
-  it("excuses sessions without an owner, with an unknown outcome, after a clear, and after a failover", () => {
-    expect(found([at(0, { turn: "a", count: 2 })], [])).toEqual([]);
-    expect(found([{ ...claim, ok: false }], [])).toEqual([]);
-    expect(found([claim, at(10, { do: "clear" })], [])).toEqual([]);
-    expect(found([at(0, { do: "clear" }), { ...claim, asked: 10 }], [])).toEqual(["wrongLists"]);
-    expect(found([claim], [], [{ from: 2, to: 3 }])).toEqual([]);
-  });
-
   it("counts walks that showed a session twice, but for a failover meanwhile, or one of somebody else", () => {
     const walk = (...listed: string[]) => at(10, { do: "list", owner: "ann", answer: { listed } });
     expect(found([claim, walk("s", "s.copy.1")], ["s"])).toEqual([]);

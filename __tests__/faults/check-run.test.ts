@@ -1,4 +1,3 @@
-import { checkRun } from "../../tools/faults/checking/check-run.js";
 import { coverageOf, coverageText } from "../../tools/faults/journal/coverage.js";
 import type { Call } from "../../tools/faults/journal/read-journals.js";
 import { readRuns } from "../../tools/faults/journal/runs.js";
@@ -31,31 +30,10 @@ describe("The checker of the log", () => {
     expect(amounts(calls, final("a:0-1"))).toEqual({ lost: 2 });
   });
 
-  it("lets a session that lost a key and was rebuilt begin inside of a turn, and its summaries stand for less", () => {
-    const view = {
-      start: 0,
-      head: [],
-      covered: [coverageOf(readRuns("a:0-0"))],
-      tokens: readRuns("b:1-1"),
-      issues: [],
-    };
-    const rest = { view, wasRebuilt: true };
-    const windows = [{ from: -Infinity, to: Infinity }];
-    const calls = [append(0, "a"), append(10, "b")];
-    expect(amounts(calls, final("b:1-1", rest), windows)).toEqual({ failoverLoss: 3 });
-    expect(amounts(calls, final("a:0-0 b:0-1", rest), windows)).toMatchObject({ torn: 1 });
-    expect(amounts(calls, final("b:1-1", { view }), windows)).toMatchObject({ torn: 1, wrongSummaries: 1 });
-  });
-
   it("counts sessions whose keys expire at different times", () => {
     const calls = [append(0, "a")];
     expect(amounts(calls, final("a:0-1", { expiries: [70, 70, 70] }))).toEqual({});
     expect(amounts(calls, final("a:0-1", { expiries: [70, -1, 70] }))).toEqual({ torn: 1 });
-  });
-
-  it("counts a turn once that is acknowledged twice", () => {
-    const { acknowledged } = checkRun({ calls: [append(0, "a"), append(10, "a")], sessions: [], windows: [] });
-    expect(acknowledged).toBe(2);
   });
 
   it("counts messages that stand there twice", () => {
@@ -93,12 +71,6 @@ describe("Rewinds and clears", () => {
     const calls = [append(0, "a"), at(10, { do: "clear" }), append(20, "b")];
     expect(amounts(calls, final("b:0-1"))).toEqual({});
     expect(amounts(calls, final(""))).toEqual({ lost: 2 });
-  });
-
-  it("excuse both outcomes where theirs is unknown", () => {
-    const calls = [append(0, "a"), at(10, { do: "clear", ok: false, told: Infinity }), append(20, "b")];
-    expect(amounts(calls, final("a:0-1 b:0-1"))).toEqual({});
-    expect(amounts(calls, final(""))).toEqual({});
   });
 
   it("leave what was acknowledged before the message that a rewind names was asked for", () => {
@@ -139,23 +111,6 @@ describe("The checker of reads", () => {
     expect(amounts([...calls, view(40, "a:0-1")], final("a:0-1"))).toEqual({ lost: 2, invalidViews: 1 });
     const last = { start: 4, head: [], covered: [], tokens: [], issues: [] };
     expect(amounts(calls, final("a:0-1 b:0-1", { view: last }))).toEqual({ invalidViews: 1 });
-  });
-
-  it("let a turn that is stored again after a clear stand behind those that were discarded", () => {
-    const calls = [append(0, "a"), at(10, { do: "clear" }), append(20, "b"), append(30, "a")];
-    expect(amounts(calls, final("a:0-1", { discarded: 2 }))).toEqual({});
-    expect(amounts([append(0, "a"), append(20, "b")], final("a:0-1", { discarded: 2 }))).toEqual({ lost: 2 });
-  });
-
-  it("excuse views that show only a summary of what a rewind left, or lack what was discarded", () => {
-    const rewind = at(30, { do: "rewind", turn: "c", index: 0 });
-    const calls = [append(0, "a"), append(10, "b"), append(20, "c"), rewind];
-    const covered = [coverageOf(readRuns("a:0-1 b:0-1"))];
-    const last = { start: 4, head: [], covered, tokens: [], issues: [] };
-    const read = view(40, "", { answer: { runs: "", covered: covered.map(coverageText) } });
-    expect(amounts([...calls, read], final("a:0-1 b:0-1", { view: last }))).toEqual({});
-    expect(amounts([...calls, view(40, "")], final("a:0-1 b:0-1"))).toEqual({ invalidViews: 1 });
-    expect(amounts([...calls, view(40, "")], final("", { discarded: 4 }))).toEqual({});
   });
 
   it("counts reads of one client that go back in time, and not those of two", () => {

@@ -55,16 +55,6 @@ describe("The search for an order of calls", () => {
     );
   });
 
-  it("keeps a clear of an empty log for after an append of the same moment", () => {
-    const at = (moment: number, does: LogOperation): LogCall => ({
-      ...{ asked: moment, told: moment },
-      ...{ maybe: false, rank: 0, does },
-    });
-    const calls = [at(0, { kind: "clear" }), at(0, { kind: "append", turn: "a" })];
-    const read = at(1, { kind: "read", shows: "whole", turns: [] });
-    expect(linearize([...calls, read], new LogModel()).verdict).toBe("linearizable");
-  });
-
   it("says that it found no end where the budget is too small", () => {
     const append = (turn: string): LogCall => ({
       asked: 0,

@@ -8,7 +8,6 @@ import {
   type LastRead,
   type Word,
 } from "../../tools/faults/second-opinion/journals.js";
-import { judgeLog } from "../../tools/faults/second-opinion/removals.js";
 import { judgeLists, type Append, type Read, type Transaction } from "../../tools/faults/second-opinion/list-append.js";
 
 const a = (append: string, value: string): Append => ({ append, value });
@@ -124,26 +123,6 @@ describe("Histories of lists from the literature", () => {
   ])("have %s in %s", (name, _, history) => expect(names(history)).toContain(name));
 });
 
-describe("A log that calls of unknown outcome may have changed", () => {
-  const call = (does: string, asked: number, more: Partial<Call> = {}): Call =>
-    ({ client: "0-0", session: "s", does, asked, told: asked + 5, ok: true, error: "", ...more }) as Call;
-  const append = (turn: string, asked: number, more: Partial<Call> = {}) =>
-    call("append", asked, { turn, count: 1, ...more });
-  const unknown = { ok: false, error: "unavailable", told: 60 } as const;
-  const last = { session: "s", at: 100, slot: undefined, discarded: 0, summed: false };
-  const shown = { log: [{ turn: "first", index: 0 }], view: [{ turn: "first", index: 0 }] };
-  const opinion = (rewinds: readonly Call[]) =>
-    judgeLog("s", [append("first", 0), append("gone", 10, unknown), append("behind", 20), ...rewinds], {
-      ...last,
-      ...shown,
-    }).anomalies.map(({ name }) => name);
-
-  it("may lack what stood behind a turn that one stored and another removed", () => {
-    expect(opinion([call("rewind", 30, { turn: "gone", ...unknown })])).toEqual([]);
-    expect(opinion([])).toEqual(["not-linearizable"]);
-  });
-});
-
 function findSureTurns(own: readonly Call[]): readonly Call[] {
   const isRemoved = own.some(({ does }) => ["rewind", "clear", "replace", "erase"].includes(does));
   const callsByTurn = new Map<Call["turn"], number>();
@@ -152,22 +131,6 @@ function findSureTurns(own: readonly Call[]): readonly Call[] {
     ({ ok, does, turn, steps }) => !isRemoved && ok && !steps && does === "append" && callsByTurn.get(turn) === 1,
   );
 }
-
-describe("A turn that was discarded", () => {
-  const append = (turn: string, times: Partial<Call>): Call =>
-    ({ client: "0-0", session: "s", does: "append", turn, count: 1, error: "", ...times }) as Call;
-  const log = [{ turn: "behind", index: 0 }];
-  const last = { session: "s", at: 100, slot: undefined, discarded: 1, summed: true, log, view: log };
-  const behind = append("behind", { asked: 20, told: 25, ok: true });
-  const again = append("gone", { asked: 40, told: 45, ok: true });
-  const opinion = (calls: readonly Call[]) => judgeLog("s", calls, last).anomalies.map(({ name }) => name);
-
-  it("may have been stored by a try that had no answer, before turns that its next try came behind", () => {
-    const lost = append("gone", { asked: 0, told: 30, ok: false });
-    expect(opinion([lost, behind, again])).toEqual([]);
-    expect(opinion([behind, again])).toEqual(["not-linearizable"]);
-  });
-});
 
 describe("Journals of a real run", () => {
   const journals = readFolder(join(import.meta.dirname, "journals"));
