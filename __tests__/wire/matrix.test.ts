@@ -120,9 +120,14 @@ it("sends the user's pictures, audio and files in each form once, or a note for 
     link: ["bedrock"],
     audio: ["responses", "responses-zdr", "anthropic", "mistral", "bedrock"],
     file: ["mistral"],
+    video: ["openai-chat", "responses", "responses-zdr", "anthropic", "mistral", "deepseek"],
+    "linked video": ["openai-chat", "responses", "responses-zdr", "anthropic", "mistral", "bedrock", "deepseek"],
+    "linked file": ["openai-chat", "mistral", "bedrock", "deepseek"],
   };
+  const left = (kind: string) => `(${kind === "link" ? "image" : kind.replace("linked ", "")} left out)`;
   const cells = Object.entries(notes).flatMap(([kind, names]) =>
-    names.map((name) => [`${kind} > ${name}`, [`(${kind === "link" ? "image" : kind} left out)`]] as const),
+    names.map((name) => [`${kind} > ${name}`, [left(kind)]] as const),
   );
-  expect(report.media).toEqual(Object.fromEntries(cells));
+  // ChatBedrockConverse takes a video as LangChain's standard content only.
+  expect(report.media).toEqual({ ...Object.fromEntries(cells), "video > bedrock": [left("video"), "sent"] });
 });

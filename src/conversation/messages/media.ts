@@ -45,7 +45,9 @@ export function mediaIn(block: Block): Media | undefined {
   }
   const held = fieldsIn(block);
   const data = held["type"] === "text" ? undefined : base64In(held["data"]);
-  const url = firstText(held, ["url", "fileUri", "file_data", "file_url"]) ?? (isDataUrl(data) ? data : undefined);
+  const url =
+    firstText(held, ["url", "fileUri", "file_data", "file_url", "document_url"]) ??
+    (data?.startsWith("data:") ? data : undefined);
   const inUrl = url === undefined ? null : /^data:([^;,]*)(?:;[^;,]*)*;base64,(.*)$/s.exec(url);
   const mimeType = inUrl?.[1] || mimeTypeIn(held);
   const metadata = fieldsOf(block["metadata"]);
@@ -63,10 +65,6 @@ export function mediaIn(block: Block): Media | undefined {
 
 function textIn({ type, text, data, content }: Fields): unknown {
   return text ?? (type === "text" ? data : undefined) ?? (Array.isArray(content) ? content : undefined);
-}
-
-function isDataUrl(data: string | undefined): boolean {
-  return data?.startsWith("data:") === true;
 }
 
 function familyOf(mimeType = ""): MediaKind | undefined {

@@ -1,4 +1,5 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { mediaKinds } from "../../../src/conversation/messages/media.js";
 import { toModel } from "../../../src/entries/structure.js";
 import { captureWire } from "../../../testing/wire/capture-wire.js";
 import { checkWire } from "../../../testing/wire/check-wire.js";
@@ -6,11 +7,11 @@ import { type Target, targets } from "./adapters.js";
 
 const data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const url = "https://example.com/picture.png";
-const [png, wav, pdf] = ["image/png", "audio/wav", "application/pdf"];
+const [png, wav, pdf, mp4] = ["image/png", "audio/wav", "application/pdf", "video/mp4"];
 const pdfUrl = `data:${pdf};base64,${data}`;
 
 /** The same media in the forms of LangChain's two standards and of each provider. */
-const forms: Readonly<Record<string, readonly object[]>> = {
+const forms: Readonly<Record<string, readonly { readonly type: string; readonly [field: string]: unknown }[]>> = {
   image: [
     { type: "image_url", image_url: { url: `data:${png};base64,${data}` } },
     { type: "image", source_type: "base64", mime_type: png, data },
@@ -42,9 +43,24 @@ const forms: Readonly<Record<string, readonly object[]>> = {
     { type: "document", source: { type: "base64", media_type: pdf, data } },
     { type: "media", mimeType: pdf, data },
   ],
+  video: [
+    { type: "video", source_type: "base64", mime_type: mp4, data },
+    { type: "video", mimeType: mp4, data },
+    { type: "media", mimeType: mp4, data },
+  ],
+  "linked video": [
+    { type: "video", mimeType: mp4, url },
+    { type: "video", source_type: "url", mime_type: mp4, url },
+    { type: "media", mimeType: mp4, fileUri: url },
+  ],
+  "linked file": [
+    { type: "document_url", document_url: url },
+    { type: "fileData", fileData: { mimeType: pdf, fileUri: url } },
+    { type: "file", source_type: "url", mime_type: pdf, url },
+  ],
 };
 
-/** The fate of the user's media by `kind > target`, but for those that were sent once in every form. */
+/** The fate of the user's media by `kind > target`, but for those sent once in every form; types without a form. */
 export async function mediaReport(): Promise<Record<string, readonly string[]>> {
   const report: Record<string, readonly string[]> = {};
   for (const [kind, blocks] of Object.entries(forms)) {
@@ -58,7 +74,9 @@ export async function mediaReport(): Promise<Record<string, readonly string[]>> 
       }
     }
   }
-  return report;
+  const played = Object.values(forms).flatMap((blocks) => blocks.map(({ type }) => type));
+  const missing = [...mediaKinds.keys()].filter((type) => !played.includes(type as string));
+  return missing.length === 0 ? report : { ...report, "types without a form here": missing as string[] };
 }
 
 async function send(block: object, { model }: Target): Promise<string> {

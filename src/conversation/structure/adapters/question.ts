@@ -42,21 +42,22 @@ const taken: Readonly<Record<Adapter, TakenMedia | undefined>> = {
     form: (media) => mediaBlock(media) ?? linkBlock(media),
   },
   "google-genai": {
-    asTheyAre: ["image_url", "media", ...standard("source_type"), ...standard("data")],
+    asTheyAre: ["image_url", "media", ...standard("source_type"), ...standard("data"), "video/data"],
     withData: ["image_url"],
     form: (media) => linkBlock(media) ?? mediaBlock(media),
   },
   mistral: { asTheyAre: ["image_url"], form: imageBlock },
   bedrock: {
-    asTheyAre: ["image_url", "image/image", "image/source_type", "document/document", "video"],
-    withData: ["image_url", "image/source_type"],
+    asTheyAre: ["image_url", "image/image", "image/source_type", "document/document", "video/video", "video/data"],
+    withData: ["image_url", "image/source_type", "video/data"],
     form: (media) => (media.data === undefined ? undefined : (imageBlock(media) ?? standardFile(media))),
   },
   neutral: undefined,
 };
 
+/** The older standard, with `source_type`, has no video. */
 function standard(field: string): readonly string[] {
-  return ["image", "audio", "video", "file"].map((type) => `${type}/${field}`);
+  return ["image", "audio", "file"].map((type) => `${type}/${field}`);
 }
 
 /**
@@ -207,7 +208,7 @@ function documentBlock({ kind, data, mimeType = "application/pdf", url }: Media)
 /** Google fetches what stands at an address. */
 function linkBlock({ kind, url, mimeType }: Media): object | undefined {
   const named = mimeType === undefined ? {} : { mime_type: mimeType };
-  return url === undefined ? undefined : { type: kind, source_type: "url", url, ...named };
+  return url === undefined || kind === "video" ? undefined : { type: kind, source_type: "url", url, ...named };
 }
 
 /** Types of documents that ChatBedrockConverse sends; it throws at others. */
