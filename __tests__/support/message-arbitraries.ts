@@ -10,6 +10,7 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import fc from "fast-check";
+import { mediaKinds } from "../../src/conversation/messages/media.js";
 
 // Made once: a string arbitrary of graphemes costs milliseconds to make.
 const text = fc.oneof(
@@ -80,6 +81,7 @@ export function anyContent(): fc.Arbitrary<string | object[]> {
     anyText().map((text) => ({ type: "text", text })),
     fc.webUrl().map((url) => ({ type: "image_url", image_url: { url } })),
     anyText().map((reasoning) => ({ type: "reasoning", reasoning })),
+    fc.tuple(fc.constantFrom(...mediaKinds.keys()), fc.base64String()).map(([type, data]) => ({ type, data })),
     properties(anyJson()),
   );
   return fc.oneof(
