@@ -15,6 +15,9 @@ export interface AppendPlan {
   readonly counter: string | undefined;
 }
 
+/** The plan of a write without records. */
+export const noRecords: AppendPlan = { records: [], indexes: [], duplicates: 0, conflicts: [], counter: undefined };
+
 /**
  * Checks the size of a request and returns the records to write, without repetitions.
  *

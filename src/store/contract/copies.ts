@@ -64,6 +64,8 @@ export interface WholeState extends KeptState {
   /** A token, new when records are removed from the tail; `""` until then. */
   readonly cut: string;
   readonly next: number;
+  /** Records that are there. */
+  readonly messages: number;
   readonly damaged: boolean;
   readonly isSealed: boolean;
   /** Checksum of the log; left out by the store in memory. */

@@ -1,4 +1,5 @@
 import type { ViewSize } from "../../base/events.js";
+import type { WholeState } from "./copies.js";
 import type { SessionData } from "./session-data.js";
 import type { SessionRef } from "./session-ref.js";
 
@@ -52,6 +53,19 @@ export interface StoredStats {
   readonly updatedAt: number | undefined;
   readonly expiresAt: number | undefined;
   readonly damaged: boolean;
+}
+
+/** The statistics of a session by its state. */
+export function statsOf(state: WholeState): StoredStats {
+  const { messages, rounds, counter = "", reductions, reduced, createdAt, updatedAt, expiresAt, damaged } = state;
+  const { base, start, next, headCount, tokens } = state;
+  return {
+    ...{ messages, rounds, counter, reductions, reduced, createdAt, updatedAt, expiresAt, damaged },
+    // The start of a damaged session may lie behind its end.
+    viewMessages: Math.max(0, headCount + Math.min(next - start, messages)),
+    viewTokens: tokens,
+    isWhole: base === 0 && start === 0 && headCount === 0,
+  };
 }
 
 /** A size of the view. */

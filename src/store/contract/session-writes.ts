@@ -2,7 +2,7 @@ import type { ViewLimit } from "../../conversation/reducers/view-limit.js";
 import type { HoldPlace, HoldRequest } from "./holds.js";
 import type { ModelUsage } from "./lists.js";
 import type { ReadState, SessionView } from "./session-reads.js";
-import type { SideChanges } from "./side-fields.js";
+import type { SideChanges, SideWrite } from "./side-fields.js";
 import type { LessenedTurn, StoredTurn, TurnClaim, TurnOfRecord } from "./turns.js";
 
 /** Returns a record's id, digest and turn; undefined for a record that cannot be read. */
@@ -75,6 +75,11 @@ export interface AppendRequest {
 export interface ReplaceTailRequest extends AppendRequest {
   /** Records to remove. Their ids count as not stored. */
   readonly cut: RewindRequest;
+}
+
+/** Any write of the log or of side fields, as both stores carry it out: one append, of which parts may be left out. */
+export interface LogWrite extends AppendRequest, Partial<Pick<ReplaceTailRequest, "cut">> {
+  readonly side?: SideChanges & Pick<SideWrite, "expected">;
 }
 
 /**

@@ -1,12 +1,6 @@
 import type { AppendPlan } from "../contract/append-decision.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import {
-  anyDigest,
-  type AppendRequest,
-  type AppendResult,
-  type NewRecord,
-  type ReplaceTailRequest,
-} from "../contract/session-writes.js";
+import { anyDigest, type AppendResult, type LogWrite, type NewRecord } from "../contract/session-writes.js";
 import {
   contentConflict,
   mostClockSkew,
@@ -21,19 +15,26 @@ import { applySide } from "../contract/side-fields.js";
 import { exceedsLimit, totalAfterAppend, unknownTotal } from "./token-total.js";
 import { aheadIn, takeIn } from "./holds.js";
 import { claimSession, countUsage } from "./owners.js";
-import { isUnchanged, newSession, nextPosition, noteKey, truncate, viewOf, type InMemorySession } from "./session.js";
+import {
+  isEmpty,
+  isUnchanged,
+  newSession,
+  nextPosition,
+  noteKey,
+  truncate,
+  viewOf,
+  type InMemorySession,
+} from "./session.js";
 import { everyCheck, type Repetition } from "./gate.js";
 import type { InMemorySessions } from "./sessions.js";
 import { keyParts } from "../contract/writer-keys.js";
 import { markTurn, storedTurn } from "./turns.js";
 
-interface PlannedAppend<Request extends AppendRequest = AppendRequest> {
+interface PlannedWrite {
   readonly session: SessionRef;
-  readonly request: Request;
+  readonly request: LogWrite;
   readonly plan: AppendPlan;
 }
-
-type PlannedWrite = PlannedAppend<AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>>;
 
 interface Append extends PlannedWrite {
   /** Undefined if the session does not exist. */
@@ -42,12 +43,7 @@ interface Append extends PlannedWrite {
   readonly now: number;
 }
 
-/** Appends to a session, replacing the end named by a cut; `stale` if that end has changed since it was read. */
-export function appendTo(
-  sessions: InMemorySessions,
-  planned: PlannedAppend<ReplaceTailRequest>,
-): AppendResult | "stale";
-export function appendTo(sessions: InMemorySessions, planned: PlannedAppend): AppendResult;
+/** Carries out a write; `stale` if the end that it cuts, or a side field that it expects, is not as it was read. */
 export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): AppendResult | "stale" {
   const { session: caller, request } = planned;
   const now = sessions.now();
@@ -68,7 +64,7 @@ export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): App
   if (request.expectedNext !== undefined && request.expectedNext !== next && !isRepetition(append)) {
     throw positionConflict(caller.id, request.expectedNext, next);
   }
-  if (request.cut !== undefined && (stored === undefined || !isUnchanged(stored, request.cut))) {
+  if (!isAsExpected(append)) {
     return "stale";
   }
   const { to = 0, next: end = 0 } = request.cut ?? {};
@@ -76,6 +72,11 @@ export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): App
     throw outOfRange("to");
   }
   return written(sessions, append);
+}
+
+function isAsExpected({ stored, request: { cut, side } }: Append): boolean {
+  const isSame = cut === undefined || (stored !== undefined && isUnchanged(stored, cut));
+  return isSame && Object.entries(side?.expected ?? {}).every(([name, value]) => stored?.side.get(name) === value);
 }
 
 /** The answer to a repeated append: its turn is stored. @throws OtherDigests. */
@@ -113,7 +114,11 @@ function written(sessions: InMemorySessions, append: Append) {
   if (session.queue.holder?.ticket === request.release) {
     session.queue.holder = undefined;
   }
-  sessions.keep(caller.id, session, request.ttlMs);
+  if (request.cut !== undefined && request.records.length === 0 && isEmpty(session)) {
+    sessions.delete(caller.id);
+  } else {
+    sessions.keep(caller.id, session, request.ttlMs);
+  }
   return { ...resultOf(session, append, counts), ...(place && { place }), time: now };
 }
 

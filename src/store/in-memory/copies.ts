@@ -123,13 +123,15 @@ function asCompared(state: WholeState): string {
   return JSON.stringify([epoch, cut, base, next, textFields(state)]);
 }
 
-function stateOf(session: InMemorySession): WholeState {
+/** The state of a session. */
+export function stateOf(session: InMemorySession): WholeState {
   const { epoch, cut, base, start, rounds, head, headCount, reductions, reduced, side } = session;
   const { total, created, updated, expiresAt, ownership, key } = session;
   const { owner, label, labelVersion, usage } = ownership;
   return withoutUndefined<EachOf<Omit<WholeState, "sum">>>({
     ...{ epoch, cut, base, start, rounds, head, headCount, owner, label, reduced, damaged: false },
-    ...{ next: nextPosition(session), hasLabel: labelVersion !== "", isSealed: key !== undefined },
+    ...{ next: nextPosition(session), messages: session.log.length },
+    ...{ hasLabel: labelVersion !== "", isSealed: key !== undefined },
     ...{ reductions: [...reductions], side: sideWithPrefix(side, "") },
     ...{ tokens: total?.tokens, counter: total?.tokens === undefined ? undefined : total.counter },
     usage: usage.size > 0 ? [...usage.values()] : undefined,

@@ -1,11 +1,11 @@
-import { planAppend } from "../contract/append-decision.js";
+import { noRecords, planAppend } from "../contract/append-decision.js";
 import type { SessionEdits, SessionKeyState } from "../contract/edits.js";
 import type { SizeLimits } from "../contract/request-checks.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../contract/session-writes.js";
 import type { StoredKey } from "../contract/writer-keys.js";
 import { appendTo } from "./append.js";
-import { reidentify, rewindTo } from "./session.js";
+import { reidentify } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
 /** Changes of stored records of sessions in memory. */
@@ -24,16 +24,10 @@ export class InMemoryEdits implements SessionEdits {
   }
 
   async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
-    return this.#sessions.call("rewind", session, () => {
-      const stored = this.#sessions.writable("rewind", session);
-      const outcome = rewindTo(stored, request);
-      if (outcome === "ended") {
-        this.#sessions.delete(session.id);
-      } else if (outcome === "rewound") {
-        this.#sessions.keep(session.id, stored, undefined);
-      }
-      return outcome === "stale" ? "stale" : "rewound";
-    });
+    const write = { session, request: { records: [], cut: request }, plan: noRecords };
+    return this.#sessions.call("rewind", session, () =>
+      appendTo(this.#sessions, write) === "stale" ? "stale" : "rewound",
+    );
   }
 
   async rebuild(session: SessionRef, identify: IdentifyRecord): Promise<void> {

@@ -68,7 +68,8 @@ export class InMemorySessionStore implements SessionStore {
 
   async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
     const plan = planAppend(session, request, this.limits);
-    return this.#sessions.call("append", session, () => appendTo(this.#sessions, { session, request, plan }));
+    const append = () => appendTo(this.#sessions, { session, request, plan }) as AppendResult;
+    return this.#sessions.call("append", session, append);
   }
 
   async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {

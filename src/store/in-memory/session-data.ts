@@ -1,12 +1,20 @@
 import type { SessionData } from "../contract/session-data.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
 import { randomToken } from "../../base/ids.js";
-import { pageBounds, type StoredPage, type StoredPageRequest, type StoredStats } from "../contract/session-pages.js";
+import {
+  pageBounds,
+  statsOf,
+  type StoredPage,
+  type StoredPageRequest,
+  type StoredStats,
+} from "../contract/session-pages.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import { applySide, sideWithPrefix, type SideWrite } from "../contract/side-fields.js";
+import { sideWithPrefix, type SideWrite } from "../contract/side-fields.js";
+import { noRecords } from "../contract/append-decision.js";
+import { appendTo } from "./append.js";
+import { stateOf } from "./copies.js";
 import { isUntouched, keepAlive, acquireHold } from "./holds.js";
-import { claimSession } from "./owners.js";
-import { newSession, nextPosition, noteKey, type InMemorySession } from "./session.js";
+import { newSession, nextPosition, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
 /** In-memory data of sessions beside their logs. */
@@ -27,23 +35,12 @@ export class InMemorySessionData implements SessionData {
   }
 
   async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
-    return this.#sessions.call("writeSide", session, () => {
-      const before = this.#sessions.writable("writeSide", session);
-      if (!Object.entries(changes.expected ?? {}).every(([name, value]) => before?.side.get(name) === value)) {
-        return false;
-      }
-      const creates = Object.keys(changes.set ?? {}).length > 0;
-      const stored = before ?? (creates ? newSession() : undefined);
-      if (stored !== undefined) {
-        if (creates) {
-          noteKey(stored, session);
-        }
-        applySide(stored.side, changes);
-        claimSession(stored, session);
-      }
-      this.#sessions.keep(session.id, stored, changes.ttlMs);
-      return true;
-    });
+    const request = { records: [], side: changes, ttlMs: changes.ttlMs };
+    return this.#sessions.call(
+      "writeSide",
+      session,
+      () => appendTo(this.#sessions, { session, request, plan: noRecords }) !== "stale",
+    );
   }
 
   async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
@@ -55,7 +52,7 @@ export class InMemorySessionData implements SessionData {
   async readStats(session: SessionRef): Promise<StoredStats | undefined> {
     return this.#sessions.call("readStats", session, () => {
       const stored = this.#sessions.find(session);
-      return stored && statsOf(stored);
+      return stored && statsOf(stateOf(stored));
     });
   }
 
@@ -151,24 +148,6 @@ function screenPageOf(session: InMemorySession, request: StoredPageRequest): Sto
     next,
     rounds,
     head: from < start ? head : "",
-    damaged: false,
-  };
-}
-
-function statsOf(session: InMemorySession): StoredStats {
-  const { base, start, log, headCount, rounds, total, expiresAt } = session;
-  return {
-    messages: log.length,
-    rounds,
-    viewMessages: headCount + nextPosition(session) - start,
-    viewTokens: total?.tokens,
-    counter: total?.counter ?? "",
-    isWhole: base === 0 && start === 0 && headCount === 0,
-    reductions: [...session.reductions],
-    reduced: session.reduced,
-    createdAt: session.created,
-    updatedAt: session.updated,
-    expiresAt,
     damaged: false,
   };
 }

@@ -130,19 +130,10 @@ function viewSize(session: InMemorySession): ReductionSize {
   return tokens === undefined ? { messages } : { messages, tokens };
 }
 
-/** Removes the records from a position on; `"ended"` if neither record, head, owner nor title is left. */
-export function rewindTo(session: InMemorySession | undefined, request: RewindRequest): "rewound" | "stale" | "ended" {
-  if (session === undefined || !isUnchanged(session, request)) {
-    return "stale";
-  }
-  if (request.to < session.base || request.to > request.next) {
-    throw outOfRange("to");
-  }
-  truncate(session, request);
-  const { owner, label } = session.ownership;
+/** True for a session with neither records, also discarded ones, nor head, owner, title or holder. */
+export function isEmpty({ log, base, head, ownership: { owner, label }, queue }: InMemorySession): boolean {
   const isNamed = owner !== undefined || label.title !== undefined;
-  const isEmpty = session.log.length === 0 && session.head === "" && session.base === 0 && !isNamed;
-  return isEmpty && session.queue.holder === undefined ? "ended" : "rewound";
+  return log.length === 0 && base === 0 && head === "" && !isNamed && queue.holder === undefined;
 }
 
 /** True if nothing has changed since the session was read. */

@@ -2,7 +2,8 @@ import { MemoryError } from "../../base/errors.js";
 import { type EachOf, withoutUndefined } from "../../base/options.js";
 import type { CallName } from "../redis/errors.js";
 import { sessionKeys } from "../redis/keys.js";
-import { readStatsScript } from "../redis/lua/later-scripts.js";
+import { readStateScript } from "../redis/lua/later-scripts.js";
+import { pairsIn } from "../redis/pairs.js";
 import { runOnSession, type ScriptRunner } from "../redis/script-runner.js";
 import { damaged, refuseOwner } from "../contract/refusals.js";
 import { summaryOf, type ModelUsage, type SessionDetails, type SessionSummary } from "../contract/lists.js";
@@ -122,10 +123,12 @@ export class StoredDetails {
   /** Reads the other keys of a session. @throws as `describe`. */
   async #restOf(sessionId: string, owner: string) {
     const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
-    const call = { script: readStatsScript, keys: [log, ids, state], args: [JSON.stringify({ owner })], writes: false };
+    const args = [JSON.stringify({ owner }), "numbers"];
+    const call = { script: readStateScript, keys: [log, ids, state], args, writes: false };
     const reply = await runOnSession(this.#runner, { operation: "describeSession", sessionId }, call);
-    const [, epoch, messages, rounds] = reply as unknown[];
-    return { epoch, messages: Number(messages), rounds: Number(rounds) };
+    const [, epoch = "", messages = 0, , , list = []] = reply as unknown[];
+    const rounds = pairsIn(list as string[]).find(([name]) => name === "rounds")?.[1];
+    return { epoch, messages: Number(messages), rounds: amountOf(rounds) };
   }
 
   /** As {@link #restOf}, for one that may be the owner's; undefined if it is not, or nothing is left. */

@@ -1,22 +1,27 @@
 import { contentConflict, OtherDigests, outOfRange, positionConflict, WrongStamp } from "../contract/refusals.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { askOf } from "../redis/script-runner.js";
-import { idHash, lastHash } from "../redis/keys.js";
+import { idHash, lastHash, sha1 } from "../redis/keys.js";
 import { unknownReply } from "../redis/errors.js";
 import { beginsRound } from "../contract/record-text.js";
 import { randomToken } from "../../base/ids.js";
 import type { HoldPlace } from "../contract/holds.js";
 import type { KeptView, OwnAppend } from "./kept-views.js";
 import type { AppendPlan } from "../contract/append-decision.js";
-import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../contract/session-writes.js";
-import type { SideChanges } from "../contract/side-fields.js";
+import type { AppendRequest, AppendResult, LogWrite, ReplaceTailRequest } from "../contract/session-writes.js";
+import type { SideWrite } from "../contract/side-fields.js";
 import { hashesOf, lossesOf, turnFrom } from "./turn-marks.js";
 
-/** Side changes as arguments of a script: counts for the request, then pairs to set and fields to remove. */
-export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}) {
+/** Side changes as arguments of the script: the request's part, then pairs to set and fields to remove. */
+function sideArguments({ set = {}, remove = [], bound, expected }: Partial<SideWrite> = {}) {
   const pairs = Object.entries(set).flatMap(([name, value]) => [`side:${name}`, value]);
   const removed = remove.filter((name) => !Object.hasOwn(set, name)).map((name) => `side:${name}`);
-  return { request: { sets: pairs.length / 2, bound }, args: [...pairs, ...removed] };
+  // JSON would not hold half of a surrogate pair as the arguments of a command do.
+  const expects = Object.entries(expected ?? {}).map(([name, value]) => [
+    `side:${name.toWellFormed()}`,
+    value === undefined ? "" : sha1(value),
+  ]);
+  return { request: { sets: pairs.length / 2, bound, expects: expected && expects }, args: [...pairs, ...removed] };
 }
 
 /** Token usage of records: number of the record, model, and input, output and total tokens. */
@@ -39,11 +44,7 @@ export interface AppendParts extends OwnAppend {
 }
 
 /** The arguments of the append script. */
-export function appendArguments(
-  session: SessionRef,
-  request: AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>,
-  parts: AppendParts,
-): string[] {
+export function appendArguments(session: SessionRef, request: LogWrite, parts: AppendParts): string[] {
   const { plan, texts, sum, at, keptView, epoch } = parts;
   const side = sideArguments(request.side);
   const tokens = plan.counter === undefined ? undefined : plan.records.map((record) => record.tokens!);

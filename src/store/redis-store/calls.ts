@@ -2,7 +2,7 @@ import type { FollowedLists, FollowedWrite } from "../redis-lists/followed-lists
 import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../contract/session-writes.js";
+import type { AppendResult, LogWrite } from "../contract/session-writes.js";
 import type { AppendPlan } from "../contract/append-decision.js";
 import type { SizeLimits } from "../contract/request-checks.js";
 
@@ -16,10 +16,12 @@ export interface SessionPlace {
   readonly keys: SessionKeys;
 }
 
-/** An append to send, or a replacement of the tail. */
+/** An append to send, or another write of the same script. */
 export interface PlannedRequest {
-  readonly request: AppendRequest | ReplaceTailRequest;
+  readonly request: LogWrite;
   readonly plan: AppendPlan;
+  /** As of {@link FollowedWrite}. @default `ttlMs` of the request */
+  readonly ttlMs?: number;
 }
 
 /** Access to sessions for the groups of the Redis store, implemented by the store. */

@@ -1,10 +1,8 @@
-import { randomToken } from "../../base/ids.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { SessionView } from "../contract/session-reads.js";
-import type { CommitRequest, RewindRequest } from "../contract/session-writes.js";
+import type { CommitRequest } from "../contract/session-writes.js";
 import { lastHash, sha1 } from "../redis/keys.js";
 import { askOf } from "../redis/script-runner.js";
-import { hashesOf, lossesOf } from "./turn-marks.js";
 
 /**
  * The arguments of the script that commits a reduction; of the head only what is behind its beginning that the one at
@@ -25,13 +23,4 @@ export function commitArguments(
   const beginning = { shared, sharedHash: sha1(bytes.subarray(0, shared)) };
   const request = { ...rest, ...askOf(session), last: lastHash(lastId), newRev, discard, ...beginning };
   return [JSON.stringify(request), bytes.subarray(shared)];
-}
-
-/** The arguments of the script that rewinds. */
-export function rewindArguments(session: SessionRef, { forget, turns, lastId, ...rest }: RewindRequest): string[] {
-  return [
-    JSON.stringify({ ...rest, ...askOf(session), last: lastHash(lastId), newRev: randomToken() }),
-    hashesOf(forget),
-    ...lossesOf(turns),
-  ];
 }

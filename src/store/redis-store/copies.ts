@@ -5,8 +5,8 @@ import { digestLength } from "../redis/stored-fields.js";
 import { forkKeys, idHash, sha1 } from "../redis/keys.js";
 import {
   finishCopyScript,
-  readCopyScript,
   readMarksScript,
+  readStateScript,
   replaceSessionScript,
   stageCopyScript,
 } from "../redis/lua/later-scripts.js";
@@ -53,7 +53,7 @@ export class RedisCopies implements SessionCopies {
   }
 
   async read(session: SessionRef): Promise<WholeState | undefined> {
-    const call = { script: readCopyScript, args: [askText(session)], writes: false };
+    const call = { script: readStateScript, args: [askText(session), ""], writes: false };
     const reply = (await this.#calls.script("readCopy", session, call)) as unknown[];
     return reply[0] === "NONE" ? undefined : wholeStateFrom(reply);
   }

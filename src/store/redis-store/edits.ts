@@ -1,14 +1,12 @@
 import { askText, firstScripts, runOnSession } from "../redis/script-runner.js";
-import { rewindScript, rewrapKeyScript } from "../redis/lua/later-scripts.js";
+import { rewrapKeyScript } from "../redis/lua/later-scripts.js";
 import { keepsExpiry } from "../redis-lists/followed-lists.js";
-import { planAppend } from "../contract/append-decision.js";
+import { noRecords, planAppend } from "../contract/append-decision.js";
 import type { RebuildOptions, SessionEdits, SessionKeyState } from "../contract/edits.js";
-import { outOfRange } from "../contract/refusals.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { StoredKey } from "../contract/writer-keys.js";
 import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../contract/session-writes.js";
 import type { RedisCalls } from "./calls.js";
-import { rewindArguments } from "./commit-call.js";
 import { rebuildSession } from "./rebuild-session.js";
 
 /** Changes of stored records in Redis. */
@@ -25,12 +23,8 @@ export class RedisEdits implements SessionEdits {
   }
 
   async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
-    const args = rewindArguments(session, request);
-    const word = await this.#calls.write("rewind", session, { script: rewindScript, args });
-    if (word === "RANGE") {
-      throw outOfRange("to");
-    }
-    return word === "REWOUND" ? "rewound" : "stale";
+    const write = { request: { records: [], cut: request }, plan: noRecords, ttlMs: keepsExpiry };
+    return (await this.#calls.append("rewind", session, write)) === "stale" ? "stale" : "rewound";
   }
 
   async rebuild(

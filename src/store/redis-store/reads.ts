@@ -143,15 +143,6 @@ const ownerIndex = viewFields.indexOf("owner");
 const erasedIndex = viewFields.indexOf("erased");
 const keyIndex = viewFields.indexOf("key");
 
-/** Returns the side fields in byte order of their names, without the prefix `side:`. */
-export function sideFrom(reply: unknown): [string, string][] {
-  const list = reply as string[];
-  return Array.from({ length: list.length / 2 }, (_, index) => [
-    list[2 * index]!.slice("side:".length),
-    list[2 * index + 1]!,
-  ]);
-}
-
 function stateFrom(fields: readonly (string | null | undefined)[]) {
   const [epochText, revText, baseText, startText, nextText, headText, countText, tokensText, counterText] = fields;
   const [base, start, next] = [wholeFrom(baseText), wholeFrom(startText), wholeFrom(nextText)];

@@ -160,14 +160,18 @@ export class RedisSessionStore implements SessionStore {
     await this.#connection.close(this.#options.commandTimeout);
   }
 
-  #append(operation: string, session: SessionRef, { request, plan }: PlannedRequest): Promise<AppendResult | "stale"> {
+  #append(
+    operation: string,
+    session: SessionRef,
+    { request, plan, ttlMs = request.ttlMs }: PlannedRequest,
+  ): Promise<AppendResult | "stale"> {
     const { id: sessionId } = session;
     const keptView = this.#views.get(sessionId);
     const at = this.#seen.get(sessionId)?.next ?? 0;
     const texts = plan.records.map(({ record }) => record);
     const parts = { plan, texts, sum: logSum(texts), at, keptView, epoch: randomToken() };
     const args = appendArguments(session, request, parts);
-    return this.#follow<AppendResult | "stale">(session, request.ttlMs, (accept) =>
+    return this.#follow<AppendResult | "stale">(session, ttlMs, (accept) =>
       byFirstScripts(({ appendScript: script }) =>
         this.#script(operation, session, { script, args, writes: true }, (reply) =>
           accept(this.#appended(session, fullReply(reply, plan), { request, parts })),

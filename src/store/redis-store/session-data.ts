@@ -1,8 +1,9 @@
 import { eraseOthers } from "../redis-lists/kinds.js";
+import { noRecords } from "../contract/append-decision.js";
 import { randomToken } from "../../base/ids.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import { askOf, runOnSession, askText } from "../redis/script-runner.js";
+import { askOf, runOnSession, askText, type ScriptCall } from "../redis/script-runner.js";
 import { takenHold } from "./append-call.js";
 import type { RedisCalls } from "./calls.js";
 import { unknownReply } from "../redis/errors.js";
@@ -11,18 +12,17 @@ import {
   releaseHoldScript,
   renewHoldScript,
   restartSessionScript,
-  readStatsScript,
+  readStateScript,
   readWindowScript,
   releaseLeaseScript,
 } from "../redis/lua/later-scripts.js";
 import type { Script } from "../redis/script.js";
 import { idHash } from "../redis/keys.js";
 import type { SessionData } from "../contract/session-data.js";
-import type { StoredPage, StoredPageRequest, StoredStats } from "../contract/session-pages.js";
+import { statsOf, type StoredPage, type StoredPageRequest, type StoredStats } from "../contract/session-pages.js";
 import type { SideWrite } from "../contract/side-fields.js";
 import { extendExpiry, keepAlive } from "./holds.js";
-import { readSide, writeSide } from "./side.js";
-import { reductionsIn } from "./whole-state.js";
+import { wholeStateFrom } from "./whole-state.js";
 
 /** Data of sessions in Redis beside their logs: fields of `state`, and the lease, a separate key. */
 export class RedisSessionData implements SessionData {
@@ -33,16 +33,14 @@ export class RedisSessionData implements SessionData {
   }
 
   async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
-    return readSide(this.#calls.placeOf(session), prefix);
+    const call = { script: readStateScript, args: [askText(session), `side:${prefix}`], writes: false };
+    const reply = (await this.#runOnState("readSide", session, call)) as unknown[];
+    return reply[0] === "NONE" ? {} : wholeStateFrom(reply).side;
   }
 
   async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
-    const write = async () => {
-      const stored = await writeSide(this.#calls.placeOf(session), changes);
-      this.#calls.noteOwner(session.id, stored);
-      return stored !== undefined;
-    };
-    return this.#calls.follow(session, { ttlMs: changes.ttlMs, write });
+    const request = { records: [], side: changes, ttlMs: changes.ttlMs };
+    return (await this.#calls.append("writeSide", session, { request, plan: noRecords })) !== "stale";
   }
 
   async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
@@ -57,27 +55,9 @@ export class RedisSessionData implements SessionData {
   }
 
   async readStats(session: SessionRef): Promise<StoredStats | undefined> {
-    const [, ...reply] = (await this.#read("readStats", session, readStatsScript)) as unknown[];
-    const [epoch, length, rounds, viewMessages, tokens, counter, whole, reduced, ...rest] = reply;
-    const [created, updated, expires, damaged, reductions] = rest;
-    if (epoch === "" && Number(length) === 0) {
-      return undefined;
-    }
-    return {
-      messages: Number(length),
-      rounds: Number(rounds),
-      // The start of a damaged session may lie behind its end.
-      viewMessages: Math.max(0, Number(viewMessages)),
-      viewTokens: numberOr(tokens),
-      counter: String(counter),
-      isWhole: Number(whole) === 1,
-      reductions: reductionsIn(String(reductions)),
-      reduced: Number(reduced),
-      createdAt: numberOr(created),
-      updatedAt: numberOr(updated),
-      expiresAt: numberOr(expires),
-      damaged: Number(damaged) === 1,
-    };
+    const reply = (await this.#read("readStats", session, readStateScript, ["numbers"])) as unknown[];
+    const [word, epoch, length] = reply;
+    return word === "NONE" || (epoch === "" && Number(length) === 0) ? undefined : statsOf(wholeStateFrom(reply));
   }
 
   async acquireHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
@@ -154,10 +134,10 @@ export class RedisSessionData implements SessionData {
   #runOnState(
     operation: string,
     session: SessionRef,
-    call: { readonly script: Script; readonly args: readonly string[]; readonly keys?: readonly string[] },
+    call: Pick<ScriptCall, "script" | "args"> & Partial<ScriptCall>,
   ): Promise<unknown> {
-    const { script, args, keys = [this.#calls.placeOf(session).keys.state] } = call;
-    return runOnSession(this.#calls.runner, { operation, sessionId: session.id }, { script, args, keys, writes: true });
+    const keys = [this.#calls.placeOf(session).keys.state];
+    return runOnSession(this.#calls.runner, { operation, sessionId: session.id }, { keys, writes: true, ...call });
   }
 }
 
@@ -169,10 +149,4 @@ function placeOf({ before, after, around, since }: StoredPageRequest): [kind: st
     return [around === undefined ? "since" : "around", idHash(id)];
   }
   return before !== undefined ? ["before", before] : after !== undefined ? ["after", after] : ["newest", ""];
-}
-
-/** Undefined where there is none, and where a damaged session holds something else. */
-function numberOr(value: unknown): number | undefined {
-  const number = value === "" ? NaN : Number(value);
-  return number >= 0 && number < Infinity ? number : undefined;
 }

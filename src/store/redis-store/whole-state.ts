@@ -10,7 +10,7 @@ import { usageFrom, usageText } from "../redis-lists/stored-details.js";
 
 const sidePrefix = "side:";
 
-/** Converts the reply of the script that reads a session's state. */
+/** Converts a reply of read-state.lua; fields that were not wanted count as missing. */
 export function wholeStateFrom(reply: readonly unknown[]): WholeState {
   const [, epoch, length, isDamaged, expires, list, key] = reply;
   const fields = new Map(pairsIn(list as readonly string[]));
@@ -20,6 +20,7 @@ export function wholeStateFrom(reply: readonly unknown[]): WholeState {
   const names = (["title", "metadata"] as const).filter((name) => fields.has(name));
   return withoutUndefined<EachOf<WholeState>>({
     ...{ epoch: String(epoch), cut: fields.get("cut") ?? "", base, next: next ?? base + Number(length) },
+    messages: Number(length),
     start: numberIn(fields.get("start")) ?? base,
     rounds: numberIn(fields.get("rounds")) ?? 0,
     head: fields.get("head") ?? "",

@@ -168,9 +168,9 @@ export const plants = {
   /** A rewind cuts the log whatever happened since it was read. */
   "blind-rewind": [
     {
-      file: `${lua}/rewind.lua`,
-      search: "if s.next ~= request.next or not isAsRead(s, request) then return { 'STALE' } end",
-      replacement: "",
+      file: `${lua}/append.lua`,
+      search: "if cut and not (atEnd and isAsRead(s, cut)) or not isSideAs(request.expects) then",
+      replacement: "if not isSideAs(request.expects) then",
     },
   ],
   /** A turn is not marked as stored when it is begun. */

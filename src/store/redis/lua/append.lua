@@ -1,17 +1,20 @@
--- Appends a turn atomically; with `cut`, after truncating the log.
+-- Appends a turn atomically, with changes of side fields; with `cut`, after truncating the log. Without records it only
+-- rewinds, and deletes a session of which nothing is left, or writes side fields.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, count, at, rounds, sum, sets, keep, counter?, tokens?, total?, expectedNext?,
---   expectedEpoch?, fencingToken?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
+--   expectedEpoch?, fencingToken?, ttl?, bound?, expects?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
 --   labelVersion?, usage?, digests?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes,
 --   losses }, keys?: { name?, key?, dek? }, take?: { ticket, holdMs, graceMs }, release?: ticket, stampedAt? };
 --   `count` pairs of an id's hash and the digest with the position that the record gets if the log ends before `at`;
---   `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin a round.
+--   `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin a round. `expects` are
+--   pairs of a side field and the SHA-1 of its value, "" for none.
 -- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | those of the gate | TURN
 --   done count first next epoch records [view] (the claim does not fit the turn's mark; done is 2 where this append
 --   was made before) | DIFFERS (an id with another digest may be one of plain text: ask with `digests`) | CLOCK time
---   (`stampedAt` is too far from it) | POSITION next | STALE | RANGE (of the cut) | CONFLICT index | WAITS number-ahead
---   next epoch (nothing is written) | TOOK fence epoch milliseconds-to-live reply (an OK or TURN, with the hold).
+--   (`stampedAt` is too far from it) | POSITION next | STALE (the cut, or a side field) | RANGE (of the cut) |
+--   CONFLICT index | WAITS number-ahead next epoch (nothing is written) | TOOK fence epoch milliseconds-to-live reply
+--   (an OK or TURN, with the hold).
 --
 -- A request with records only does not begin with JSON, and mostly takes the short path, `plain-append`.
 --
@@ -54,10 +57,11 @@ local refusal, hold = holdFor(request, s, gate(request, s, nil, function()
 end))
 if refusal then return refusal end
 if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
-if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
+if cut and not (atEnd and isAsRead(s, cut)) or not isSideAs(request.expects) then return { 'STALE' } end
 if cut and (cut.to < s.base or cut.to > cut.next) then return { 'RANGE' } end
 if #conflicts > 0 and not request.keep then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
+if cut and request.count == 0 and endsAt(s, cut.to) then return endSession() end
 if cut then truncate(s, cut.to, cut.newRev, cut.hashes, cut.losses, 1) end
 if cut and turn then mark = readMark(turn.name) end
 local total, counter = s.tokens, s.counter

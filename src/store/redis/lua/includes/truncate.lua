@@ -2,6 +2,9 @@
 -- only; `hashes` are those of their ids, packed; `losses` holds, from an index on, pairs of a turn's name and how many
 -- records it loses: one without records is forgotten, any other is open again.
 --
+-- `endsAt(s, to)` is true if that leaves neither records, also discarded ones, nor head, owner, title or holder;
+-- `endSession()` removes the session then, and returns the reply of an append.
+--
 -- The log is cut first: a full server refuses other writes, but none behind that one, so that a rewind can make room.
 -- The view begins with the log again where it would else begin behind its end, with no head that stands for it. Where
 -- the named ids are not all that were removed (a record could not be read), all ids are looked through: one that
@@ -15,6 +18,15 @@
 --- @include read-mark
 --- @const idHashLength
 
+local function endsAt(s, to)
+  if to > 0 or s.owner then return false end
+  local isHeadless = s.start > 0 or s.headCount == 0 or redis.call('HSTRLEN', KEYS[3], 'head') == 0
+  return isHeadless and redis.call('HEXISTS', KEYS[3], 'title') + redis.call('HEXISTS', KEYS[3], 'holder') == 0
+end
+local function endSession()
+  redis.call('UNLINK', unpack(KEYS))
+  return { 'OK', 0, 0, {}, 0, '', '', now(), '' }
+end
 local function truncate(s, to, token, hashes, losses, from)
   local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
   local kept = to - s.base
