@@ -40,8 +40,8 @@ export const leastCommands = {
   waitReplicas: ["wait"],
   /** Owners and lists of sessions; looking through everything also needs `scan`. */
   owners: ["zadd", "zrem", "zcount", "zscore", "zrangebyscore", "zrevrangebyscore", "zrandmember", "scan"],
-  /** Forks and rebuilds of sessions; `hscan` for long ones. */
-  forks: ["hgetall", "hincrby", "rename", "hscan"],
+  /** Forks and rebuilds of sessions. */
+  forks: ["hincrby", "rename", "hscan"],
   /** `rebuild` of some damage, and keys of encryption that are exchanged. */
   encryption: ["hsetnx", "lset"],
   /** The command that ioredis sends by itself when it connects; without it, it prints a warning. */
@@ -52,7 +52,7 @@ export const leastCommands = {
 
 /** Commands of `./checkpoint` and `./runs`, beside those above: a user without them lacks that part only. */
 export const partCommands = {
-  RedisSaver: ["zcard", "zlexcount", "zrevrange", "zrevrangebylex"],
+  RedisSaver: ["hgetall", "zcard", "zlexcount", "zrevrange", "zrevrangebylex"],
   RedisStore: ["zcard", "zmscore", "zrangebylex", "zrevrange"],
   redisRuns: ["xread", "xtrim", "pexpire"],
 } as const;
