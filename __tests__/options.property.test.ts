@@ -3,7 +3,7 @@ import { HistoryManager } from "../src/doors/tool-loop/history-manager.js";
 import { ChatMemoryModule } from "../src/memory/histories/chat-memory-module.js";
 import { RedisChatMemory } from "../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../src/memory/histories/redis-chat-message-history.js";
-import { nearestName } from "../src/base/options.js";
+import { misspeltName } from "../src/base/options.js";
 import { RedisToolInvocationHistory } from "../src/formats/tool-log/redis-tool-invocation-history.js";
 import { ChatHistoryTokenReducer } from "../src/conversation/reducers/token-reducer.js";
 import { InMemorySessionStore } from "../src/store/in-memory/in-memory-session-store.js";
@@ -35,7 +35,7 @@ const owners: readonly Owner[] = [
   },
   {
     name: "RedisToolInvocationHistory",
-    names: ["history", "memory", "sessionId", "limit", "maxCharacters", "clock"],
+    names: ["history", "memory", "sessionId", "limit", "maxCharacters"],
     make: (surplus) => new RedisToolInvocationHistory({ history, ...surplus }),
   },
   {
@@ -112,7 +112,7 @@ describe("an option with a typo", () => {
   });
 
   it("that is in upper or lower case only is recognized", () => {
-    expect(nearestName("sessionttl", ["sessionTTL", "sessionId"])).toBe("sessionTTL");
+    expect(misspeltName("sessionttl", ["sessionTTL", "sessionId"])).toBe("sessionTTL");
   });
 
   it("that is like no option is answered without a suggestion, and shortened", () => {
@@ -120,7 +120,7 @@ describe("an option with a typo", () => {
     expect(() => new RedisChatMemory({ store, ...surplus })).toThrow(
       /no option "x{80}…"; remove it or check its spelling\.$/,
     );
-    expect(nearestName("colour", ["url", "store", "limit"])).toBeUndefined();
+    expect(misspeltName("colour", ["url", "store", "limit"])).toBeUndefined();
   });
 });
 

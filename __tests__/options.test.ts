@@ -49,7 +49,6 @@ describe("an option that is wrong", () => {
     [{ maxTokens: 1.5 }, 'owner: option "maxTokens" must be a positive integer; got 1.5 (number).'],
     [{}, 'owner: option "maxTokens" must be a positive integer; got undefined.'],
     [{ maxToken: 1 }, 'owner: there is no option "maxToken"; did you mean "maxTokens"?'],
-    [{ maxTokens: 1, inputKey: "q" }, 'owner: there is no option "inputKey"; did you mean "inputMessagesKey"?'],
     [{ maxTokens: 1, key: "q" }, 'owner: there is no option "key"; remove it or check its spelling.'],
   ])("is told by what was given, and by the name that was meant: %j", (options, expected) => {
     expect(sentence(options)).toBe(expected);

@@ -2,7 +2,7 @@ import { InMemoryStore, type Item, type Operation } from "@langchain/langgraph-c
 import * as fc from "fast-check";
 import { Cluster } from "ioredis";
 import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
-import type { ItemStoreSettings } from "../../src/langgraph/long-term/store-options.js";
+import type { ItemStoreSettings } from "../../src/langgraph/long-term/redis-store.js";
 import { startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

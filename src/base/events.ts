@@ -31,32 +31,6 @@ export interface UsageSum {
 /**
  * Events for logs and metrics, distinguished by `type`. They hold session ids, positions and message ids, never message
  * text. Errors thrown by the handler are ignored.
- *
- * - `command`: one round trip to Redis was made; `error` is set if it failed.
- * - `connection_stalled`: three calls in a row timed out on one open connection; a connection that the store opened is
- *   replaced, one of the application's needs `socketTimeout`. Across a `Cluster` its connections count as one.
- * - `record_skipped`: a stored record could not be read and was omitted from the result, or was kept by a rebuild.
- * - `session_skipped`: a session was skipped by a batch operation (`reencrypt`, `reindex`, `exportOwner`), which
- *   continued.
- * - `damaged`: a part of the session is missing in Redis; the result holds the rest.
- * - `conflict_kept`: a message id was written again with other content, and the first was kept.
- * - `answer_renamed`: a model gave an answer the id of another message; the answer was stored under an id of its own.
- * - `tool_result_hidden`: an orphan tool result was omitted from the view.
- * - `reduced`, `reduction_stale`, `reduction_failed`: how an automatic reduction ended.
- * - `titled`, `title_failed`: a model gave a session its title, or could not.
- * - `turn_waits`: a turn waits, because another turn holds the session.
- * - `turn_repeated`: an already stored turn was sent again; nothing was written.
- * - `turn_not_stored`: a part of a turn was not stored, because its stored part is gone (`forgotten`), another writer
- *   wrote in between (`overtaken`), or the write failed (`failed`).
- * - `repaired`: messages were changed on their way to a model; stored messages stay as they are.
- * - `profile_guessed`: with the profile `auto`, a model's adapter was not known; its requests get the neutral form.
- * - `context_usage`: what a request to a model takes, and what it may take; once for each call of a model whose window
- *   is known.
- * - `context_overflow`: a provider refused a request as too long; the view was cut and the request tried again once.
- * - `window_unknown`: the window of a model is not known, so that nothing is cut for it; once per model.
- * - `compaction_dropped`: a model cannot read what another provider compacted; `became` says what it got instead: a
- *   `summary`, the `transcript`, or `nothing` where no session is at hand. Once per change.
- * - `thinking_dropped`: thoughts that a model of Claude's had bound to another prefix were left out of a request.
  */
 export type MemoryEvent = {
   /**
@@ -72,11 +46,14 @@ export type MemoryEvent = {
       readonly operation: string;
       /** Duration in milliseconds, including the wait for a connection. */
       readonly milliseconds: number;
-      /** Set if the round trip failed. */
+      /** Set if it failed. */
       readonly error?: Error;
     }
   | {
-      /** Calls in a row timed out on one open connection. */
+      /**
+       * Three calls in a row timed out on one open connection; a connection that the store opened is replaced, one of
+       * the application's needs `socketTimeout`. Across a `Cluster` its connections count as one.
+       */
       readonly type: "connection_stalled";
       /** The store's method that timed out last, such as `append`. */
       readonly operation: string;
@@ -84,7 +61,7 @@ export type MemoryEvent = {
       readonly timeouts: number;
     }
   | {
-      /** A stored record could not be read and was omitted from the result. */
+      /** A stored record could not be read and was omitted from the result, or was kept by a rebuild. */
       readonly type: "record_skipped";
       /** Position in the log; undefined for a record outside the log. */
       readonly position: number | undefined;
@@ -161,7 +138,7 @@ export type MemoryEvent = {
       readonly type: "turn_not_stored";
       /** The turn's id, where the caller gave one. */
       readonly turnId: string | undefined;
-      /** The reason; {@link MemoryEvent} explains the words. */
+      /** Its stored part is gone, another writer wrote in between, or the write failed. */
       readonly reason: "forgotten" | "overtaken" | "failed";
       /** The error, with the reason `failed`. */
       readonly error?: unknown;
@@ -189,19 +166,19 @@ export type MemoryEvent = {
       readonly error: unknown;
     }
   | {
-      /** Messages were changed on their way to a model. */
+      /** Messages were changed on their way to a model; stored messages stay as they are. */
       readonly type: "repaired";
       /** The violated structure rules, such as `S07`, each once. */
       readonly rules: readonly string[];
     }
   | {
-      /** The adapter of a model was not known, with the profile `auto`; reported once per class of models. */
+      /** A model's adapter was not known, with the profile `auto`: it gets the neutral form. Once per class. */
       readonly type: "profile_guessed";
       /** The model's class, or `several models` where models of several adapters may answer. */
       readonly className: string;
     }
   | {
-      /** The size of a request to a model is known. */
+      /** The size of a request is known, and what it may take; for each call of a model whose window is known. */
       readonly type: "context_usage";
       /** The model's name; undefined where it is not known. */
       readonly model: string | undefined;
@@ -215,7 +192,7 @@ export type MemoryEvent = {
       readonly source: "provider" | "estimate";
     }
   | {
-      /** A provider refused a request as too long. */
+      /** A provider refused a request as too long; the view was cut and the request tried again once. */
       readonly type: "context_overflow";
       /** Tokens of the window, where the provider named them. */
       readonly window?: number;
@@ -225,7 +202,7 @@ export type MemoryEvent = {
       readonly retried: boolean;
     }
   | {
-      /** The window of a model is not known; reported once per model. */
+      /** The window of a model is not known, so that nothing is cut for it; reported once per model. */
       readonly type: "window_unknown";
       /** The model's name, else its class. */
       readonly model: string;
@@ -237,11 +214,11 @@ export type MemoryEvent = {
       readonly messageId: string | undefined;
       /** The provider that compacted. */
       readonly provider: "anthropic" | "openai";
-      /** The part of the request that took its place; {@link MemoryEvent} explains the words. */
+      /** The part of the request that took its place; `nothing` where no session is at hand. */
       readonly became: "summary" | "transcript" | "nothing";
     }
   | {
-      /** Thoughts were left out of a request; reported once per change, though later requests leave out the same. */
+      /** Thoughts that a model had bound to another prefix were left out of a request; reported once per change. */
       readonly type: "thinking_dropped";
       /** The change in front of the first of them; `unstamped` if it was not made through this package. */
       readonly cause: "system" | "tools" | "messages" | "unstamped";

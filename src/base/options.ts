@@ -213,7 +213,7 @@ function adviceOnUnknownKey(issue: z.core.$ZodRawIssue): string | undefined {
   }
   const shape = issue.inst instanceof z.ZodMiniObject ? (issue.inst.shape as Fields) : {};
   const [written] = issue.keys as [string];
-  const meant = nearestName(written, Object.keys(shape)) ?? placeWithin(shape, written);
+  const meant = misspeltName(written, Object.keys(shape)) ?? placeWithin(shape, written);
   return meant === undefined ? "remove it or check its spelling." : `did you mean "${meant}"?`;
 }
 
@@ -271,17 +271,9 @@ function describeText(text: string, issue: z.core.$ZodIssue): string {
   if (issue.code !== "invalid_value") {
     return /^(-?\d{1,6}|true|false)$/.test(text) ? `"${text}" (string).` : "a value of type string.";
   }
-  const meant = nearestName(text, issue.values.map(String));
+  const meant = misspeltName(text, issue.values.map(String));
   const shown = JSON.stringify(shortened(text));
   return meant === undefined ? `${shown}.` : `${shown}; did you mean "${meant}"?`;
-}
-
-/**
- * Returns the closest name: that of {@link misspeltName}, else the only one that has all words of `written` in order
- * (`inputKey` for `inputMessagesKey`).
- */
-export function nearestName(written: string, names: readonly string[]): string | undefined {
-  return misspeltName(written, names) ?? onlyNameWithWords(written, names);
 }
 
 /**
@@ -307,25 +299,6 @@ export function misspeltName<Name extends string>(
     }
   }
   return nearest;
-}
-
-const longestWritten = 80;
-
-function onlyNameWithWords(written: string, names: readonly string[]): string | undefined {
-  const wanted = written.length > longestWritten ? [] : wordsIn(written);
-  const matches = names.filter((name) => {
-    let count = 0;
-    for (const word of wordsIn(name)) {
-      count += word === wanted[count] ? 1 : 0;
-    }
-    return count === wanted.length;
-  });
-  return wanted.length > 0 && matches.length === 1 ? matches[0] : undefined;
-}
-
-/** The words of a name in camel case. */
-function wordsIn(name: string): string[] {
-  return (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g) ?? []).map((word) => word.toLowerCase());
 }
 
 /** Edit distance with transpositions of neighbours. */

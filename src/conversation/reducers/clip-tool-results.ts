@@ -52,7 +52,10 @@ export async function clipToolResults(
   return result;
 }
 
-/** Clips a message to as much text as fits, at least to `least`; undefined if that would not be shorter. */
+/** The share of its length by which each further try is shorter. */
+const stepBack = 0.9;
+
+/** Clips a message to about as much text as fits, at least to `least`; undefined if that would not be shorter. */
 async function clipToTokens(
   message: ToolMessage,
   { allowed, counter, least, shorten }: ClipOfResult,
@@ -62,26 +65,26 @@ async function clipToTokens(
     return undefined;
   }
   const cutTo = (characters: number) =>
-    shorten === undefined
-      ? withTextUpTo(message, characters)
-      : withShorterContent(message, shorten(message, characters));
+    withShorterContent(
+      message,
+      shorten === undefined ? contentUpTo(message.content, characters) : shorten(message, characters),
+    );
   const smallest = cutTo(least);
-  if (textOf(smallest).length >= length || (await countOf(counter, smallest)) >= (await countOf(counter, message))) {
+  const tokens = await countOf(counter, message);
+  if (textOf(smallest).length >= length || (await countOf(counter, smallest)) >= tokens) {
     return undefined;
   }
-  const cuts = await cutsWithin(ownTextOf(message.content), { least, allowed, counter });
-  let [fits, candidate] = [smallest, cuts.length - 1];
-  let [low, high] = [0, cuts.length - 1];
-  while (low <= high) {
-    const clipped = cutTo(cuts[candidate]!);
+  const text = ownTextOf(message.content);
+  const share = Math.min(1, allowed / tokens);
+  const breathe = breather();
+  for (let most = Math.floor(text.length * share); most > least; most = Math.floor(most * stepBack)) {
+    const clipped = cutTo(graphemeBoundary(text, most));
     if (textOf(clipped).length < length && (await countOf(counter, clipped)) <= allowed) {
-      [fits, low] = [clipped, candidate + 1];
-    } else {
-      high = candidate - 1;
+      return clipped;
     }
-    candidate = Math.floor((low + high) / 2);
+    await breathe();
   }
-  return fits;
+  return smallest;
 }
 
 interface ClipOfResult extends Pick<ClipRequest, "counter" | "shorten"> {
@@ -90,41 +93,13 @@ interface ClipOfResult extends Pick<ClipRequest, "counter" | "shorten"> {
   readonly least: number;
 }
 
-/**
- * Returns ascending lengths above `least` to cut a text to, as long as its pieces together take at most `allowed`
- * tokens.
- */
-async function cutsWithin(text: string, { allowed, counter, least }: Omit<ClipOfResult, "shorten">): Promise<number[]> {
-  const breathe = breather();
-  const piece = Math.min(1024, Math.max(64, Math.ceil(text.length / 64)));
-  const cuts: number[] = [];
-  let [tokens, from] = [0, 0];
-  for (let length = piece; length < text.length; length += piece) {
-    const to = graphemeBoundary(text, length);
-    tokens += await counter.countText(text.slice(from, to));
-    if (tokens > allowed) {
-      break;
-    }
-    if (to > least) {
-      cuts.push(to);
-    }
-    from = to;
-    await breathe();
-  }
-  return cuts;
-}
-
 /** Returns the text of content, without our marker. */
 function ownTextOf(content: MessageContent): string {
   const text = contentText(content);
   return text.endsWith(clipMarker) ? text.slice(0, -clipMarker.length) : text;
 }
 
-/** Cuts a message's text to `length` characters and adds the marker; blocks without text stay. */
-function withTextUpTo(message: ToolMessage, length: number): ToolMessage {
-  return withShorterContent(message, contentUpTo(message.content, length));
-}
-
+/** Cuts the text to `length` characters and adds the marker; blocks without text stay. */
 function contentUpTo(content: MessageContent, length: number): MessageContent {
   if (typeof content === "string") {
     return content.slice(0, length) + clipMarker;

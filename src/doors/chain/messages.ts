@@ -32,7 +32,7 @@ export function inputMessages(input: unknown, key: string | undefined): BaseMess
 }
 
 /** The key of the user messages in an input. */
-export function inputKey(input: Readonly<Record<string, unknown>>, key: string | undefined): string {
+function inputKey(input: Readonly<Record<string, unknown>>, key: string | undefined): string {
   const keys = Object.keys(input);
   return key ?? (keys.length === 1 ? keys[0]! : "input");
 }

@@ -1,5 +1,7 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { report } from "../../base/events.js";
+import { scanNames } from "../../store/redis/scan-keys.js";
+import type { ScriptRunner } from "../../store/redis/script-runner.js";
 import type { SaverParts } from "./saver-parts.js";
 import { memberOf, placeOf } from "../../store/redis/thread-records.js";
 import type { CheckpointPage } from "./thread-store.js";
@@ -16,6 +18,17 @@ export interface ListRequest {
   readonly before: string | undefined;
   /** Values that the metadata has. */
   readonly filter: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The ids of all threads on all masters, each once. */
+export async function* scanThreads(runner: ScriptRunner, keyPrefix: string): AsyncGenerator<string> {
+  const seen = new Set<string>();
+  for await (const { keys } of scanNames({ runner, keyPrefix }, "order")) {
+    for (const { id } of keys.filter((key) => !seen.has(key.id))) {
+      seen.add(id);
+      yield id;
+    }
+  }
 }
 
 /**

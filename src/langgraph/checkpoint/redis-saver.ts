@@ -26,7 +26,7 @@ import {
   type CheckpointPlace,
   type KnownPlace,
 } from "./config.js";
-import { listThread } from "./list.js";
+import { listThread, scanThreads } from "./list.js";
 import { copyThread } from "./copy-thread.js";
 import { KnownItems } from "./known-items.js";
 import { checkpointSegments, writesSegments, type ValueSetting } from "./record-segments.js";
@@ -35,7 +35,6 @@ import { SealedTexts } from "../../store/sealed/sealed-texts.js";
 import type { SaverParts } from "./saver-parts.js";
 import { unknownCheckpoint } from "../../store/redis/thread-errors.js";
 import { ThreadReader } from "./thread-reader.js";
-import { scanThreads } from "./thread-scan.js";
 import { ThreadStore } from "./thread-store.js";
 import { openWire, type ThreadWire } from "./thread-wire.js";
 import { ThreadWriter } from "./thread-writer.js";

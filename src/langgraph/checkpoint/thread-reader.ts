@@ -2,7 +2,6 @@ import type { CheckpointMetadata, CheckpointTuple, SerializerProtocol } from "@l
 import { MemoryError } from "../../base/errors.js";
 import { configOf, parentConfigOf } from "./config.js";
 import { positionsIn } from "./item-ranges.js";
-import { writesInOrder, type StoredWrite } from "./pending-writes.js";
 import { reviveValue } from "./revive-value.js";
 import type { SealedTexts } from "../../store/sealed/sealed-texts.js";
 import { parseRecord, placeOf, writeRecords, type StoredRecord } from "../../store/redis/thread-records.js";
@@ -15,6 +14,18 @@ export interface CheckpointJson {
   readonly c: Pick<CheckpointTuple["checkpoint"], "v" | "ts" | "channel_versions" | "versions_seen">;
   readonly d: Readonly<Record<string, unknown>>;
   readonly m: unknown;
+}
+
+/** A write of a task as it is stored: its place among the task's writes, the channel, and the value as JSON. */
+interface StoredWrite {
+  readonly taskId: string;
+  readonly taskPath: string;
+  /** Below 0 for what LangGraph keeps one of: errors, interrupts, what resumes. */
+  readonly index: number;
+  readonly channel: string;
+  readonly json: unknown;
+  /** The base of the record. */
+  readonly base: number;
 }
 
 /** A checkpoint whose record was opened and parsed. */
@@ -155,4 +166,33 @@ export class ThreadReader {
 function writesIn({ text, base }: { readonly text: string; readonly base: number }): StoredWrite[] {
   const [taskId, taskPath, writes] = JSON.parse(text) as [string, string, [number, string, unknown][]];
   return writes.map(([index, channel, json]) => ({ taskId, taskPath, index, channel, json, base }));
+}
+
+/**
+ * The writes that count, in the order in which LangGraph applies them. The first of two in one place counts, or below 0
+ * the last.
+ */
+function writesInOrder(stored: readonly StoredWrite[]): StoredWrite[] {
+  const writes = new Map<string, StoredWrite>();
+  for (const write of stored) {
+    const place = JSON.stringify([write.taskId, write.index]);
+    if (write.index < 0 || !writes.has(place)) {
+      writes.set(place, write);
+    }
+  }
+  return [...writes.values()].sort(
+    (a, b) => compareText(a.taskPath, b.taskPath) || compareText(a.taskId, b.taskId) || a.index - b.index,
+  );
+}
+
+/** By code points, as Python compares, which sorts the same tasks. */
+function compareText(a: string, b: string): number {
+  const [left, right] = [Array.from(a), Array.from(b)];
+  for (let index = 0; index < Math.min(left.length, right.length); index += 1) {
+    const difference = left[index]!.codePointAt(0)! - right[index]!.codePointAt(0)!;
+    if (difference !== 0) {
+      return difference;
+    }
+  }
+  return left.length - right.length;
 }

@@ -2,11 +2,11 @@ import type { Item } from "@langchain/langgraph-checkpoint";
 import { StoreError } from "../../base/errors.js";
 import { report, type MemoryEventHandler } from "../../base/events.js";
 import type { SealedTexts, Sealer } from "../../store/sealed/sealed-texts.js";
-import { matchesFilter } from "./filters.js";
 import { boundsWithin, labelsOf, partsOf } from "../../store/redis/item-names.js";
 import { itemValue, parseRecord, type StoredItem } from "../../store/redis/item-records.js";
-import { runOperations, tooMany, type ScriptOperation } from "./item-scripts.js";
 import type { KeyScan } from "../../store/redis/scan-keys.js";
+import { runOnItems } from "../../store/redis/stored-items.js";
+import { runOperationsScript } from "./lua/scripts.js";
 import { namespacesOf, scanOf } from "./namespaces.js";
 import { mostScanned, type CheckedList, type CheckedOperation, type CheckedSearch } from "./operations.js";
 
@@ -169,4 +169,62 @@ function itemOf({ name, created, updated }: StoredItem, text: string): Item {
   const { namespace, key } = partsOf(name);
   const [createdAt, updatedAt] = [new Date(created), new Date(updated)];
   return { value: itemValue(name, text), key, namespace, createdAt, updatedAt };
+}
+
+/** One operation of the script: its name and its arguments. */
+type ScriptOperation = readonly [name: string, ...args: (string | number)[]];
+
+/** Runs operations atomically and in order, with the data key of what they put; returns one reply per operation. */
+function runOperations(
+  scan: KeyScan,
+  operation: string,
+  operations: readonly ScriptOperation[],
+  key = "",
+): Promise<unknown[]> {
+  const args = [key, ...operations.flatMap(([name, ...rest]) => [name, rest.length, ...rest])];
+  const writes = operations.some(([name]) => name === "put" || name === "delete");
+  return runOnItems(scan, operation, { script: runOperationsScript, args, writes });
+}
+
+/** The error for a search, or a list of namespaces, that would scan too many. */
+function tooMany(operation: "search" | "listNamespaces", most: number): StoreError {
+  const sentences = {
+    search:
+      `This search would scan more than ${most} items; nothing was read. Use a longer namespace prefix, or read ` +
+      "pages without a filter (limit, offset).",
+    listNamespaces:
+      `This list would scan more than ${most} namespaces; nothing was read. Use a longer prefix, or read pages ` +
+      'without a suffix and "*" (limit, offset).',
+  };
+  return new StoreError(sentences[operation], { code: "too_large", operation });
+}
+
+/** Filter operators. The ordering ones convert both operands to numbers, as LangGraph's stores do. */
+const comparisons: Readonly<Record<string, (value: unknown, wanted: unknown) => boolean>> = {
+  $eq: (value, wanted) => value === wanted,
+  $ne: (value, wanted) => value !== wanted,
+  $gt: (value, wanted) => Number(value) > Number(wanted),
+  $gte: (value, wanted) => Number(value) >= Number(wanted),
+  $lt: (value, wanted) => Number(value) < Number(wanted),
+  $lte: (value, wanted) => Number(value) <= Number(wanted),
+  $in: (value, wanted) => Array.isArray(wanted) && wanted.includes(value),
+  $nin: (value, wanted) => !Array.isArray(wanted) || !wanted.includes(value),
+};
+
+/** True if the value satisfies the filter. A test compares it with LangGraph's `InMemoryStore`. */
+function matchesFilter(
+  value: Readonly<Record<string, unknown>>,
+  filter: Readonly<Record<string, unknown>> | undefined,
+): boolean {
+  return Object.entries(filter ?? {}).every(([field, wanted]) => matches(value[field], wanted));
+}
+
+function matches(value: unknown, wanted: unknown): boolean {
+  if (typeof wanted === "object" && wanted !== null) {
+    const operators = Object.entries(wanted);
+    if (operators.every(([name]) => Object.hasOwn(comparisons, name))) {
+      return operators.every(([name, operand]) => comparisons[name]!(value, operand));
+    }
+  }
+  return value === wanted;
 }

@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import type {
   ListNamespacesOperation,
   MatchCondition,
@@ -6,11 +7,10 @@ import type {
   SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { ConfigurationError } from "../../base/errors.js";
-import { parseOptions, withoutUndefined, type TimeToLive, type TTL } from "../../base/options.js";
+import { lazy, parseOptions, timeToLive, withoutUndefined, type TimeToLive, type TTL } from "../../base/options.js";
 import { checkText } from "../checkpoint/config.js";
 import { nameOf } from "../../store/redis/item-names.js";
 import { checkLabels, checkNamespace } from "./namespaces.js";
-import { putSchema } from "./store-options.js";
 
 /** Maximum number of items that a search scans, and of namespaces that a list scans. */
 export const mostScanned = 10_000;
@@ -69,6 +69,9 @@ function checkedName(namespace: readonly string[], key: string): string {
   checkText("key", key);
   return nameOf(namespace, key);
 }
+
+/** Schema of the options of a single `put`. */
+const putSchema = lazy(() => z.strictObject({ itemTTL: z.optional(timeToLive()) }));
 
 function checkedPut({ namespace, key, value, itemTTL }: ItemPut, ttl: TimeToLive | undefined): CheckedOperation {
   const name = checkedName(namespace, key);

@@ -5,9 +5,8 @@ import { editMessage } from "../../messages/copies/edit-message.js";
 import { type Call, callsOf } from "../../messages/calls.js";
 import { blocksOf, textBlock } from "../../messages/content.js";
 import { speakerOf } from "../../messages/roles.js";
-import { checkTools } from "../rules/find-issues.js";
+import { beginsWithThought, checkTools, thoughtlessStart } from "../rules/find-issues.js";
 import type { StructureRule } from "../rules/rules.js";
-import { beginsWithThought, thoughtlessStart } from "../rules/turn-rules.js";
 import { errorsIn, mustHold, note, structureOf, type Entry, type RepairSession } from "./session.js";
 
 /**

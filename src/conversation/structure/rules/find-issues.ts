@@ -9,6 +9,8 @@ import {
   mayCall,
   showId,
 } from "../../messages/calls.js";
+import { blocksOf } from "../../messages/content.js";
+import { isThought } from "../../messages/copies/thoughts.js";
 import { isSynthesized, roleNameOf, speakerOf } from "../../messages/roles.js";
 import { fieldsOf } from "../../messages/values.js";
 import { noBlankText, noEmptyAnswer, noForeignBlocks } from "./content-rules.js";
@@ -23,7 +25,6 @@ import type {
 import { checkRequest } from "./request-rules.js";
 import { wellFormedText } from "./text-rules.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
-import { checkFirstThought } from "./turn-rules.js";
 import type { FormFacts } from "../adapters/adapter.js";
 import { formFor, ruleOfForm } from "../adapters/form.js";
 import { placesInRequest } from "../adapters/request-place.js";
@@ -350,4 +351,27 @@ function counted(uses: Map<string, number>, id: string): number {
   const nth = (uses.get(id) ?? 0) + 1;
   uses.set(id, nth);
   return nth;
+}
+
+/** True for an answer that begins with a thought. */
+export function beginsWithThought(message: BaseMessage): boolean {
+  return isThought(blocksOf(message)[0]);
+}
+
+/** Checks the thought of a turn's first step, where the model goes on with the turn: rule S33. */
+function checkFirstThought(context: StructureContext, report: ReportFinding): void {
+  const index = thoughtlessStart(context);
+  if (index !== -1) {
+    report({ rule: "S33", index, message: "The turn that goes on does not begin with the model's thought." });
+  }
+}
+
+/** Index of the answer with which a turn with calls begins, if it does not begin with a thought; else -1. */
+export function thoughtlessStart({ messages, speakers, purpose, lastUser }: StructureContext): number {
+  if (purpose !== "model-input") {
+    return -1;
+  }
+  const first = speakers.indexOf("assistant", lastUser + 1);
+  const goesOn = first !== -1 && messages.slice(first).some((message) => callsOf(message).length > 0);
+  return goesOn && !beginsWithThought(messages[first]!) ? first : -1;
 }
