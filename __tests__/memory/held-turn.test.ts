@@ -77,6 +77,20 @@ describe("a turn whose server is away", () => {
   });
 });
 
+describe("a turn that waited for another of its process", () => {
+  it("leaves no timer behind", async () => {
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    await memory.withTurn("s", () => Promise.resolve());
+    const before = jest.getTimerCount();
+    const first = memory.withTurn("s", () => new Promise((resolve) => setTimeout(resolve, seconds)));
+    const second = memory.withTurn("s", () => Promise.resolve("second"), { waitMs: 10 * minutes });
+    await jest.advanceTimersByTimeAsync(2 * seconds);
+    await first;
+    expect(await second).toBe("second");
+    expect(jest.getTimerCount()).toBe(before);
+  });
+});
+
 describe("a session with a time to live that a turn holds", () => {
   const open = () => new RedisChatMemory({ store: new InMemorySessionStore(), sessionTTL: 60 });
 

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { callWithin } from "../../../base/call-within.js";
 import { ConflictError } from "../../../base/errors.js";
 import { report } from "../../../base/events.js";
 import { randomToken } from "../../../base/ids.js";
@@ -185,10 +186,8 @@ async function inLine<T>({ first, leave }: LinePlace, waiting: Waiting, work: ()
     if (first !== undefined) {
       waiting.waits();
       const { deadline, signal } = waiting;
-      const late = delay(Math.max(0, deadline - performance.now()), true, { ref: false, ...(signal && { signal }) });
-      if (await Promise.race([first, late])) {
-        throw busy(waiting);
-      }
+      const milliseconds = Math.max(0, deadline - performance.now());
+      await callWithin({ milliseconds, late: () => busy(waiting), signal }, () => first);
     }
     return await work();
   } finally {
