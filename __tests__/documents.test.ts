@@ -1,8 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { allLeastCommands, leastCommands, partCommands } from "./support/least-commands.js";
 import { exportsOf, sourceProgram } from "./support/source-program.js";
-import { anchorsOf, documentsIn, linksOf, pathsNamed, readDocument } from "./support/markdown.js";
+import { readTree } from "./support/source-tree.js";
+import { anchorsOf, documentsIn, linksOf, pathsNamed, readDocument, sourcesNamed } from "./support/markdown.js";
 
 const root = join(__dirname, "..");
 const testsOfPromises = "docs/development/tests-of-promises.md";
@@ -22,6 +23,14 @@ describe("the documents", () => {
   it.each(documents)("%s names only files and folders that exist", (path) => {
     const named = pathsNamed(readDocument(root, path));
     expect(named.filter((name) => !existsSync(join(root, name)))).toEqual([]);
+  });
+
+  it.each(["ARCHITECTURE.md", "CONTRIBUTING.md"])("%s names only sources that exist, also without folders", (path) => {
+    const folders = ["src", "cli", "testing", "tools", "__tests__"];
+    const names = new Set(folders.flatMap((folder) => readTree(join(root, folder)).map((file) => basename(file.path))));
+    const named = sourcesNamed(readDocument(root, path));
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((name) => !names.has(name))).toEqual([]);
   });
 
   it.each(documents)("%s names only npm scripts that exist", (path) => {

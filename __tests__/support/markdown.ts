@@ -55,9 +55,12 @@ export function anchorsOf(text: string): Set<string> {
 /** Paths of this repository in the inline code of a document, such as `src/entries/index.ts`, without placeholders. */
 export function pathsNamed(text: string): string[] {
   const named = [...withoutFences(text).matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!);
-  return named.filter((code) =>
-    /^(src|cli|testing|testkit|__tests__|scripts|examples|benchmarks|docs|\.ci)\/[\w./-]+$/.test(code),
-  );
+  return named.filter((code) => /^(src|cli|testing|tools|__tests__|examples|docs|\.ci)\/[\w./-]+$/.test(code));
+}
+
+/** The names of sources in code quotes that stand without their folder, as `turn.ts`. */
+export function sourcesNamed(text: string): string[] {
+  return [...withoutFences(text).matchAll(/`(?:[\w-]+\/)*([\w-]+\.(?:ts|lua))`/g)].map(([, name]) => name!);
 }
 
 /** The text of a file of the repository. */
