@@ -12,30 +12,12 @@ describe("a bounded map", () => {
     ]);
   });
 
-  it("takes an entry that is set again for the newest", () => {
-    const map = new BoundedMap<string, number>(2);
-    map.set("a", 1).set("b", 2).set("a", 3).set("c", 4);
-    expect([...map.keys()]).toEqual(["a", "c"]);
-    expect(map.get("a")).toBe(3);
-  });
-
   it("evicts an eighth at once, the oldest entries", () => {
     const map = new BoundedMap<number, string>(16);
     for (let key = 0; key <= 16; key += 1) {
       map.set(key, "");
     }
     expect([...map.keys()]).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
-  });
-
-  it("holds entries that weigh no more than its capacity, and none that is too heavy by itself", () => {
-    const map = new BoundedMap<string, number>(16, (weight) => weight);
-    map.set("a", 4).set("b", 12).set("c", 15);
-    expect([[...map.keys()], map.weight]).toEqual([["c"], 15]);
-    map.set("d", 17).set("e", 1).set("c", 2);
-    expect([[...map.keys()], map.weight]).toEqual([["e", "c"], 3]);
-    map.set("c", 20);
-    map.delete("gone");
-    expect([[...map.keys()], map.weight]).toEqual([["e"], 1]);
   });
 
   const commands = fc.array(

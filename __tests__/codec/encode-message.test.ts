@@ -1,16 +1,13 @@
 import {
   AIMessage,
-  AIMessageChunk,
   type BaseMessage,
   ChatMessage,
   FunctionMessage,
   HumanMessage,
-  HumanMessageChunk,
   mapStoredMessagesToChatMessages,
   RemoveMessage,
   SystemMessage,
   ToolMessage,
-  ToolMessageChunk,
   type StoredMessage,
 } from "@langchain/core/messages";
 import { decodeRecord } from "../../src/store/codec/decode-record.js";
@@ -80,21 +77,6 @@ describe("a record", () => {
 });
 
 describe("a message as it is now", () => {
-  it("keeps an id, a name and metadata that were set after it was made", () => {
-    const message = human("hi");
-    message.id = "late";
-    message.name = "Bo";
-    message.response_metadata = { seen: true };
-    expect(publicFields(roundTrip(message))).toStrictEqual(publicFields(message));
-  });
-
-  it("keeps content and calls that were replaced after it was made", () => {
-    const message = aiCalls("c1");
-    message.content = "changed";
-    message.tool_calls = [];
-    expect(publicFields(roundTrip(message))).toStrictEqual({ ...publicFields(message), id: "m1" });
-  });
-
   it("does not take over a call that v1 content lacks", () => {
     const message = new AIMessage({ contentBlocks: [{ type: "text", text: "x" }] });
     message.tool_calls = [{ type: "tool_call", id: "c1", name: "n", args: {} }];
@@ -128,28 +110,6 @@ describe("a message as it is now", () => {
     expect(decoded.content).not.toHaveLength(0);
     expect(decoded.contentBlocks).toEqual(message.contentBlocks);
     expect(decoded.response_metadata).toEqual({ output_version: "v1" });
-  });
-
-  it("that is a chunk becomes the whole message, with its calls and usage and without its pieces of calls", () => {
-    const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
-    const chunk = new AIMessageChunk({
-      content: "a",
-      tool_call_chunks: [{ id: "c", name: "n", args: '{"q":', index: 0 }],
-    }).concat(
-      new AIMessageChunk({ content: "b", tool_call_chunks: [{ args: "1}", index: 0 }], usage_metadata: usage }),
-    );
-    const { record } = encodeMessage(chunk, { id: "m1" });
-    const { message } = decodeRecord(record);
-    expect(record).not.toContain("tool_call_chunks");
-    expect(message.constructor).toBe(AIMessage);
-    expect(message).toMatchObject({
-      content: "ab",
-      tool_calls: [{ id: "c", name: "n", args: { q: 1 } }],
-      invalid_tool_calls: [],
-      usage_metadata: usage,
-    });
-    expect(roundTrip(new HumanMessageChunk("x")).constructor).toBe(HumanMessage);
-    expect(roundTrip(new ToolMessageChunk({ content: "x", tool_call_id: "c" })).constructor).toBe(ToolMessage);
   });
 
   it("keeps constructor arguments that are not fields, but not those of a copied message", () => {
@@ -193,30 +153,13 @@ describe("values that JSON cannot hold", () => {
     }
   }
   const values: [string, unknown][] = [
-    ["a date", new Date("2026-05-01T10:00:00.123Z")],
-    ["a Uint8Array", new Uint8Array([0, 127, 255])],
-    ["a Buffer", Buffer.from("ünï")],
     ["a part of a larger buffer", Buffer.from("0123456789").subarray(3, 6)],
     ["an ArrayBuffer", new Uint8Array([1, 2, 3]).buffer],
     ["an embedding", new Float32Array([0.5, -1, 3e-9])],
     ["64-bit integers", new BigInt64Array([-5n, 2n ** 62n])],
-    ["a big integer", 2n ** 64n + 1n],
     ["a huge negative integer", -(3n ** 3000n)],
-    ["numbers that are none", [NaN, Infinity, -Infinity, -0]],
-    ["undefined in an array", [1, undefined, 3]],
-    ["null", null],
-    [
-      "a map and a set",
-      new Map<unknown, unknown>([
-        ["a", new Set([1, new Date(0)])],
-        [{ b: 1 }, 2n],
-      ]),
-    ],
     ["an error", new Error("no", { cause: new Error("why") })],
-    ["a key that looks like a tag", { $lcmem: ["Date", "2026"], other: { $lcmem: 1n } }],
     ["a nested tag look-alike", { $lcmem: ["Object", { $lcmem: ["Undefined"] }] }],
-    ["a key __proto__", JSON.parse('{"__proto__":{"polluted":1},"constructor":2,"toString":3}')],
-    ["lone surrogates", ["\ud800", "\udfff", { "\udc00": 1 }]],
   ];
 
   it.each(values)("come back from an artifact: %s", (_, artifact) => {
@@ -225,7 +168,6 @@ describe("values that JSON cannot hold", () => {
     const decoded = decodeRecord(record).message as ToolMessage;
     expect(decoded.artifact).toStrictEqual(artifact);
     expect(digestMessage(decoded)).toBe(digest);
-    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
   it("come back as an invalid date, and as an error of the same name", () => {
@@ -237,11 +179,6 @@ describe("values that JSON cannot hold", () => {
     const [date, error] = (roundTrip(message) as ToolMessage).artifact as [Date, Error];
     expect(date.getTime()).toBeNaN();
     expect([error.name, error.message, String(error)]).toEqual(["TypeError", "no", "TypeError: no"]);
-  });
-
-  it.each(["additional_kwargs", "response_metadata"] as const)("come back from %s", (field) => {
-    const message = new HumanMessage({ content: "x", [field]: { at: new Date(5), bytes: Buffer.from("a"), n: 1n } });
-    expect(roundTrip(message)[field]).toStrictEqual(message[field]);
   });
 
   it("come back from arguments of calls and from content blocks", () => {
@@ -262,12 +199,6 @@ describe("values that JSON cannot hold", () => {
       "boxed",
       JSON.parse(JSON.stringify(human("nested", "n1"))),
     ]);
-  });
-
-  it("leave out properties that are undefined, even if there are no others", () => {
-    const message = new HumanMessage({ content: "x", additional_kwargs: { a: undefined, b: undefined } });
-    expect(encodeMessage(message, { id: "m1" }).record).toBe(encodeMessage(human("x"), { id: "m1" }).record);
-    expect(digestMessage(message)).toBe(digestMessage(human("x")));
   });
 });
 

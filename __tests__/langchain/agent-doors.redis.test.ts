@@ -8,13 +8,10 @@ import { z } from "zod";
 import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/doors/agent/middleware.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
-import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
+import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
-import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
-import { until } from "../../tools/testkit/servers/until.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { untilAnswered } from "../support/until-answered.js";
+import { uniquePrefix } from "../support/shared-redis.js";
 
 afterEach(closeMemories);
 
@@ -235,67 +232,5 @@ describe("what an agent stores", () => {
     const again = (await graph.invoke(ask("two", "q2"), ann)) as { messages: BaseMessage[] };
     expect(sketch(again.messages)).toEqual(["two", "answer 2"]);
     expect(await transcript(memory)).toEqual(["one", "answer 1", "two", "answer 2"]);
-  });
-});
-
-describe("an agent that is stopped", () => {
-  /** A memory whose server can be slow or silent. */
-  async function proxied(options: { readonly commandTimeout?: number } = {}) {
-    const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
-    const keyPrefix = uniquePrefix();
-    const url = { url: proxy.url, redis: { keyPrefix, ...options } };
-    const memory = newMemory(url);
-    await untilAnswered(() => memory.history("warm").getMessages());
-    return { proxy, memory, direct: newMemory({ redis: { keyPrefix } }) };
-  }
-
-  it.each(["step", "turn"] as const)(
-    "keeps the question with onAbort keep where the session was still being read (%s)",
-    async (persist) => {
-      const { proxy, memory, direct } = await proxied();
-      const controller = new AbortController();
-      const model = answering();
-      const stop = createMiddleware({
-        name: "Stop",
-        wrapModelCall: (request, handler) => handler(request),
-        beforeModel: () => {
-          proxy.resetFlights();
-          proxy.holdReplies();
-          void until("the read is sent", async () => proxy.flights() > 0).then(() => controller.abort());
-        },
-      });
-      const agent = agentOf(memory, model, { persist, onAbort: "keep", others: [stop] });
-      await expect(agent.invoke(ask("q", "q1"), { ...ann, signal: controller.signal })).rejects.toThrow();
-      proxy.releaseReplies();
-      await memory.drain();
-      expect(await transcript(direct)).toEqual(["q"]);
-      expect(model.sent).toHaveLength(0);
-      await proxy.stop();
-    },
-  );
-
-  it("tells by an event where what was said could not be stored", async () => {
-    const { proxy, memory } = await proxied({ commandTimeout: 1_500 });
-    const model = new SlowModel(["one ", "two ", "three ", "four ", "five ", "six "]);
-    const agent = agentOf(memory, model, { onAbort: "keep", persist: "turn" });
-    const controller = new AbortController();
-    model.onWord = (word) => {
-      if (word === "two ") {
-        proxy.dropReplies();
-        controller.abort();
-      }
-    };
-    const stream = await agent.stream(ask("q", "q1"), { ...ann, streamMode: "messages", signal: controller.signal });
-    const reading = (async () => {
-      for await (const chunk of stream) {
-        void chunk;
-      }
-    })();
-    await expect(reading).rejects.toThrow();
-    await memory.drain();
-    const error = expect.objectContaining({ name: "StoreError" });
-    const event = { type: "turn_not_stored", sessionId: "ann", turnId: "q1", reason: "failed", error };
-    expect(events).toContainEqual(event);
-    await proxy.stop();
   });
 });

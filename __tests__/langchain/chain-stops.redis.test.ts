@@ -23,10 +23,7 @@ import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { createAgent } from "langchain";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { ai, human } from "../support/messages.js";
-import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
-import { until } from "../../tools/testkit/servers/until.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { untilAnswered } from "../support/until-answered.js";
 
 /** Says its words one by one, and waits for the signal before the word "…". */
 class SlowModel extends SimpleChatModel {
@@ -306,49 +303,6 @@ describe("a chain's run that was stopped, with onAbort keep", () => {
     }
     const after = await stored();
     expect([after.length, isInterrupted(after[1])]).toEqual([2, true]);
-  });
-});
-
-describe("a chain's run that is stopped while the server is slow or silent", () => {
-  it.each(["turn", "step"] as const)(
-    "keeps the question with onAbort keep where the session was still being read, persist %s",
-    async (persist) => {
-      const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
-      await using slow = new RedisChatMemory({ url: proxy.url, redis: { keyPrefix: uniquePrefix() } });
-      await slow.history("ann").getMessages();
-      const model = new SlowModel(["unused"]);
-      const chain = withRedisMemory(model, { memory: slow, onAbort: "keep", persist });
-      proxy.resetFlights();
-      proxy.holdReplies();
-      const controller = new AbortController();
-      const running = chain.invoke("q", { ...turn, signal: controller.signal });
-      void until("the read is sent", async () => proxy.flights() > 0).then(() => controller.abort());
-      await expect(running).rejects.toThrow();
-      proxy.releaseReplies();
-      await slow.drain();
-      expect(texts(await slow.history("ann").getTranscript())).toEqual(["q"]);
-      expect(model.sent).toEqual([]);
-      await proxy.stop();
-    },
-  );
-
-  it("tells by an event where what was said could not be stored", async () => {
-    const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
-    const onEvent = (event: MemoryEvent) => void events.push(event);
-    const options = { url: proxy.url, redis: { keyPrefix: uniquePrefix(), commandTimeout: 1_500 }, onEvent };
-    await using silent = new RedisChatMemory(options);
-    await untilAnswered(() => silent.history("warm").getMessages());
-    const chain = withRedisMemory(new SlowModel([long]), { memory: silent, onAbort: "keep" });
-    for await (const _ of await chain.stream("q", turn)) {
-      proxy.dropReplies();
-      break;
-    }
-    await silent.drain();
-    const error = expect.objectContaining({ name: "StoreError" });
-    const event = { type: "turn_not_stored", sessionId: "ann", turnId: "t", reason: "failed", error };
-    expect(events).toContainEqual(event);
-    proxy.cut();
-    await proxy.stop();
   });
 });
 

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messa
 import { splitRounds } from "../../src/conversation/messages/rounds.js";
 import { ChatMemoryModule, defaultTruncationNotice } from "../../src/memory/histories/chat-memory-module.js";
 import { summary } from "../support/conversations.js";
-import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+import { ai, human, system } from "../support/messages.js";
 
 /** A source that gives the last rounds of a list, and remembers how many were asked for. */
 function sourceOf(messages: readonly BaseMessage[]) {
@@ -29,18 +29,6 @@ const umbrella =
   "user: Should I bring an umbrella?\nassistant: Based on the sunny weather, you won't need an umbrella today.";
 
 describe("ChatMemoryModule as text", () => {
-  it("shows users by name where there are several, and a single one as before", async () => {
-    const said = (name: string | undefined, content: string) => new HumanMessage({ content, ...(name && { name }) });
-    const several = [said("Ema Vargova", "Who is in?"), ai("You."), said("Bob", "And I!"), said(undefined, "Hm.")];
-    expect(await new ChatMemoryModule({ history: sourceOf(several) }).retrieve()).toBe(
-      "Ema Vargova: Who is in?\nassistant: You.\n\nBob: And I!\n\nuser: Hm.",
-    );
-    const single = [said("Ema Vargova", "Who is in?"), ai("You."), said("Ema Vargova", "Thanks!")];
-    expect(await new ChatMemoryModule({ history: sourceOf(single) }).retrieve()).toBe(
-      "user: Who is in?\nassistant: You.\n\nuser: Thanks!",
-    );
-  });
-
   it("keeps the name of the one of several users whose message is cut at its front", async () => {
     const [bob, ema] = ["Bob", "Ema"].map((name) => new HumanMessage({ content: `${name} says one two three`, name }));
     const module = new ChatMemoryModule({ history: sourceOf([bob!, ema!]), truncationNotice: "Cut. " });
@@ -96,13 +84,6 @@ describe("ChatMemoryModule in other formats", () => {
     expect(notice).toEqual({ role: "system", content: defaultTruncationNotice });
     expect('quotes " and \\ and\n'.repeat(20).endsWith(message!.content)).toBe(true);
   });
-
-  it("returns whole messages, the same as the text would contain, at least the last", async () => {
-    const memory = new ChatMemoryModule({ history: sourceOf(weather), format: "messages" });
-    expect(await memory.retrieve()).toEqual(weather);
-    expect(await memory.retrieve({ maxContext: 62 + last.length })).toEqual(weather.slice(-2));
-    expect(await memory.retrieve({ maxContext: 1 })).toEqual(weather.slice(-1));
-  });
 });
 
 describe("ChatMemoryModule in an application", () => {
@@ -127,38 +108,9 @@ describe("ChatMemoryModule beside other steps of a chain", () => {
     await expect(recall.invoke({ n_rounds: 2 }, session)).rejects.toThrow(/did you mean "?nRounds/);
     await expect(recall.invoke({ nRounds: 0 }, session)).rejects.toMatchObject({ option: "nRounds" });
   });
-
-  it("reads the session that agents and graphs name, and refuses a number", async () => {
-    const recall = new ChatMemoryModule({ memory, nRounds: 1 });
-    expect(await recall.invoke({ q: "?" }, { configurable: { thread_id: "ann" } })).toBe(last);
-    expect(await recall.invoke({ q: "?" }, { configurable: { thread_id: "bob", sessionId: "ann" } })).toBe(last);
-    await expect(recall.invoke({}, { configurable: { thread_id: 7 } })).rejects.toThrow(/String\(id\)/);
-    await expect(recall.invoke({}, {})).rejects.toMatchObject({ option: "sessionId" });
-  });
 });
 
 describe("ChatMemoryModule as a trimmer", () => {
-  const asked = [...weather, human("Bye?")];
-
-  it("takes options beside the messages", async () => {
-    const trim = new ChatMemoryModule({ format: "messages" });
-    expect(await trim.invoke({ messages: asked, nRounds: 1 })).toEqual(asked.slice(-1));
-    await expect(trim.invoke({ messages: asked, nRounds: 0 })).rejects.toMatchObject({ option: "nRounds" });
-    await expect(trim.invoke("Hi")).rejects.toMatchObject({ option: "input" });
-  });
-
-  it("keeps steps whole with their question, and what has no text", async () => {
-    const image = new HumanMessage({
-      content: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }],
-    });
-    const step = (id: string) => [aiCalls(id), tool(id, "x".repeat(40))];
-    const loop = [...weather, image, ...step("1"), ...step("2"), ...step("3")];
-    const trim = new ChatMemoryModule({ nRounds: 1, format: "messages", truncationNotice: "" });
-    expect(await trim.invoke(loop)).toEqual(loop.slice(7));
-    expect(await trim.invoke({ messages: loop, maxContext: 140 })).toEqual([image, ...loop.slice(10)]);
-    expect(await trim.invoke({ messages: loop, maxContext: 1 })).toEqual([image, ...loop.slice(12)]);
-  });
-
   it("counts system messages and summaries neither as rounds nor for maxContext", async () => {
     const front = [system("s".repeat(200)), summary("what was before")];
     const trim = new ChatMemoryModule({ nRounds: 3, maxContext: 62 + last.length, format: "messages" });

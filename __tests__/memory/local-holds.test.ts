@@ -9,41 +9,18 @@ import { isWithin, type LocalHolder, LocalHolds, RunningTurn } from "../../src/m
 import { holdAgain } from "../../src/memory/session/hold/acquire-hold.js";
 
 describe("the holds of a process", () => {
-  const holder = (isCaller: boolean, release = async () => undefined): LocalHolder => ({
-    ...{ owner: "test", isCaller: () => isCaller, release },
-  });
+  const holder = (): LocalHolder => ({ owner: "test", isCaller: () => false, release: async () => undefined });
 
   it("know a session until the last of its holders has left it", () => {
     const holds = new LocalHolds();
-    const leave = [holder(false), holder(false)].map((each) => holds.note("s", each));
+    const leave = [holder(), holder()].map((each) => holds.note("s", each));
     leave[0]!();
     expect([holds.has("s"), holds.has("other")]).toEqual([true, false]);
     leave[1]!();
     expect(holds.has("s")).toBe(false);
-    holds.note("s", holder(false));
+    holds.note("s", holder());
     leave[1]!();
     expect(holds.has("s")).toBe(true);
-  });
-
-  it("find the holder in whose run the caller is", () => {
-    const holds = new LocalHolds();
-    const caller = holder(true);
-    [holder(false), caller].forEach((each) => holds.note("s", each));
-    holds.note("other", holder(false));
-    expect([holds.around("s"), holds.around("other"), holds.around("free")]).toEqual([caller, undefined, undefined]);
-  });
-
-  it("are all given back when their memory is closed", async () => {
-    const holds = new LocalHolds();
-    const released: string[] = [];
-    for (const id of ["a", "a", "b"]) {
-      holds.note(
-        id,
-        holder(false, async () => void released.push(id)),
-      );
-    }
-    await holds.releaseAll();
-    expect(released).toEqual(["a", "a", "b"]);
   });
 
   it("have a caller wait for the last of the queue, though the first has left it", async () => {
