@@ -11,19 +11,19 @@ import { propertyRuns } from "../support/property-runs.js";
 import { spoken } from "../runs/spoken-source.js";
 import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 
-const parts = {
-  ofSessions: [
-    ...["log", "ids", "state", "lease", "run", "run:steers", "run:queue", "items", "checkpoints", "order"],
-    ...["staged:records", "staged:known", "staged:progress"],
-  ],
-  others: ["sessions", "mail", "values", "names", "expiry"],
+/** Each part of a key, as the compiler asks: true where the doors below surely show it, false for one of a moment. */
+const parts: Readonly<Record<DataPart, boolean>> = {
+  ...{ log: true, ids: true, state: true, run: true, "run:queue": true, items: true, checkpoints: true, order: true },
+  ...{ lease: false, "run:steers": false, "staged:records": false, "staged:known": false, "staged:progress": false },
+  ...{ sessions: true, mail: true, values: true, names: true, expiry: true },
 };
+const ofOthers: readonly string[] = ["mail", "values", "names", "expiry"];
 
 it("the name of each key says of what it is", () => {
   const ids = fc.string({ unit: "binary", minLength: 1, maxLength: 40 }).filter((id) => id.isWellFormed());
   const cases = fc.record({
     id: ids,
-    part: fc.constantFrom(...parts.ofSessions, "sessions") as fc.Arbitrary<DataPart>,
+    part: fc.constantFrom(...(Object.keys(parts) as DataPart[]).filter((part) => !ofOthers.includes(part))),
   });
   fc.assert(
     fc.property(cases, ({ id, part }) => {
@@ -81,8 +81,7 @@ describe("an empty server behind all doors", () => {
     await memory.drain();
     await note();
     await memory.close();
-    expect(parts.others.filter((part) => !met.has(part))).toEqual([]);
-    const moments = ["lease", "run:steers", "staged:records", "staged:known", "staged:progress"];
-    expect(parts.ofSessions.filter((part) => !met.has(part) && !moments.includes(part))).toEqual([]);
+    const sure = Object.entries(parts).filter(([, isSure]) => isSure);
+    expect(sure.filter(([part]) => !met.has(part))).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { assemble, luaFolder, luaNames, parseLua, readsFrom } from "../../tools/scripts/lua/assemble.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { around } from "../../src/store/contract/groups.js";
 import type { SessionRef } from "../../src/store/contract/session-ref.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { gatedMethods } from "../../testing/session-store/refusal-cases.js";
@@ -29,6 +30,22 @@ describe("The gate", () => {
   it("has a case for every method of a store that concerns a session", () => {
     expect(uncovered(new InMemorySessionStore())).toEqual([]);
     expect(gatedMethods.length).toBeGreaterThan(20);
+  });
+
+  it("has cases besides, which call every method that concerns a session", async () => {
+    let now = 0;
+    const called = new Set<string>();
+    const cases = sessionStoreContract({
+      create: () =>
+        around(new InMemorySessionStore({ now: () => now }), ({ method }, go) => (called.add(method), go())),
+      wait: (milliseconds) => void (now += milliseconds),
+    });
+    for (const { title, run } of cases) {
+      await (title.startsWith("a refused ") ? undefined : run());
+    }
+    const others = Object.keys(elsewhere).filter((name) => !elsewhere[name]!.startsWith("concerns "));
+    const methods = [...gatedMethods.map(({ name }) => name), ...others].map((name) => name.split(".").at(-1)!);
+    expect(methods.filter((name) => !called.has(name))).toEqual([]);
   });
 
   it.each(gatedMethods.map(({ name }) => name))("is missed in a %s that forgets who calls", async (name) => {

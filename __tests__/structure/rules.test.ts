@@ -7,6 +7,7 @@ import {
   ToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
+import { type Adapter, adapters } from "../../src/conversation/structure/adapters/adapter.js";
 import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
 import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
 import type { RepairOptions } from "../../src/conversation/structure/options.js";
@@ -16,15 +17,11 @@ import type { StructureProfile } from "../../src/conversation/structure/profiles
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 
-const everywhere: readonly BuiltInProfile[] = [
-  "langchain",
-  "openai",
-  "anthropic",
-  "gemini",
-  "mistral",
-  "bedrock",
-  "strict-template",
-];
+const ofProviders = ["langchain", "openai", "anthropic", "gemini", "mistral", "bedrock", "strict-template"];
+/** These, and every other profile that is no adapter's. */
+const everywhere = [
+  ...new Set([...ofProviders, ...Object.keys(builtInProfiles).filter((name) => !adapters.includes(name as Adapter))]),
+] as BuiltInProfile[];
 
 /**
  * A conversation that breaks one rule: where that is an error, where a warning (silence elsewhere), and what the repair
