@@ -338,7 +338,9 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
       await history.addMessages(turn("1"));
       const { log } = sessionKeys(prefix, "s");
       await client.lset(log, 0, `${(await client.lindex(log, 0))!}x`);
-      const reducing = memoryWith(testKeys("k1"), { reducer }).history("s");
+      // Of another process, which keeps no view of the session.
+      const other = { client, redis: { keyPrefix: prefix }, encryption: testKeys("k1"), reducer };
+      const reducing = new RedisChatMemory(other).history("s");
       expect(await reducing.append(turn("2"))).toMatchObject({ appended: 2, next: 4 });
       await expect(reducing.getMessages()).rejects.toEqual(lost("wrong_key"));
       expect(await reducing.append(turn("2"))).toMatchObject({ appended: 0, duplicates: 2 });

@@ -78,8 +78,8 @@ describe("An append that takes the script's short path", () => {
     ["a view that stays small enough", { records: [record("n1")], viewLimit: { messages: 5, fromStart: 5 } }],
   ];
 
-  /** The same request by the long way: only that checks the clock. */
-  const byLongWay = (request: AppendRequest) => ({ ...request, stampedAt: Date.now() });
+  /** The same request by the long way: only that knows side data. */
+  const byLongWay = (request: AppendRequest) => ({ ...request, side: {} });
 
   describe.each<[string, Parameters<typeof session>[0], boolean]>([
     ["a session", undefined, false],
@@ -94,7 +94,7 @@ describe("An append that takes the script's short path", () => {
       expect(isShort()).toBe(true);
       const expected = await long.store.append({ id: "s" }, byLongWay(request));
       expect(isShort()).toBe(false);
-      expect({ ...result, epoch: "", time: 0 }).toEqual({ ...expected, epoch: "", time: 0 });
+      expect({ ...result, epoch: "" }).toEqual({ ...expected, epoch: "" });
       expect(await short.contents()).toEqual(await long.contents());
       expect(new Set(await short.lifetimes()).size).toBe(1);
       expect((await short.store.readView({ id: "s" })).damaged).toBe(false);
@@ -151,7 +151,6 @@ describe("An append that takes the script's short path", () => {
             const used = side === 0 ? store : new RedisSessionStore({ client, keyPrefix });
             const {
               epoch,
-              time,
               place: got,
               view,
               ...rest
@@ -162,7 +161,7 @@ describe("An append that takes the script's short path", () => {
             });
             expect(epoch).not.toBe("");
             place.hold = ends ? undefined : got?.isHeld ? got.hold : place.hold;
-            outcomes.push({ ...rest, timed: time! > 0, held: got?.isHeld, records: view?.records, next: view?.next });
+            outcomes.push({ ...rest, held: got?.isHeld, records: view?.records, next: view?.next });
             expect(side === 1 && isShort()).toBe(false);
             shortOnes += side === 0 && isShort() ? 1 : 0;
           }
@@ -182,12 +181,13 @@ describe("An append that takes the script's short path", () => {
     expect(shortOnes).toBeGreaterThan(10);
   });
 
-  it("names the session's epoch and the server's time", async () => {
+  it("names the session's epoch", async () => {
     const { store, state, lifetimes } = await session();
-    const { epoch, time } = await store.append({ id: "s" }, { records: [record("n")], ttlMs: 90_000 });
+    const { epoch } = await store.append({ id: "s" }, { records: [record("n")], ttlMs: 90_000 });
     expect(isShort()).toBe(true);
-    expect(await client.hmget(state, "epoch", "updated")).toEqual([epoch, String(time)]);
-    expect(await lifetimes()).toEqual([time! + 90_000, time! + 90_000, time! + 90_000]);
+    const [stored, updated] = await client.hmget(state, "epoch", "updated");
+    expect(stored).toBe(epoch);
+    expect(await lifetimes()).toEqual([90_000, 90_000, 90_000].map((ms) => Number(updated) + ms));
   });
 
   const repeated: NewRecord = { ...chat[0]!, digest: "otherone" };

@@ -163,9 +163,7 @@ export const appendCases: readonly StoreCase[] = [
       assert.equal((await store.readView(session)).epoch, "");
       const { epoch } = await store.append(session, { records: records("a", 2) });
       const later = await store.append(session, { records: [] });
-      const { time, ...counts } = later;
-      assert.ok(time === undefined || Number.isSafeInteger(time));
-      assert.deepEqual(counts, { appended: 0, duplicates: 0, conflicts: [], next: 2, epoch });
+      assert.deepEqual(later, { appended: 0, duplicates: 0, conflicts: [], next: 2, epoch });
     },
   },
   {

@@ -11,7 +11,7 @@ import { isResent } from "../../store/contract/append-decision.js";
 import { ownerMark } from "../../store/contract/record-text.js";
 import type { ViewLimit } from "../../conversation/reducers/view-limit.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../../store/contract/session-writes.js";
-import { sessionLabel, WrongStamp } from "../../store/contract/refusals.js";
+import { sessionLabel } from "../../store/contract/refusals.js";
 import type { StoredTurn } from "../../store/contract/turns.js";
 import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";
 import { prepareMessages, messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
@@ -127,7 +127,7 @@ interface Append<Done> {
 
 /**
  * Appends messages, as a turn if they have its name. If another try stored a part of the turn, adds only the rest, and
- * replaces the answer of a stopped run. Records that were stamped by a wrong clock are sent again.
+ * replaces the answer of a stopped run.
  */
 export async function appendTurn<Done>(
   target: SessionOfMemory,
@@ -135,25 +135,14 @@ export async function appendTurn<Done>(
   { messages: input, options, finish }: Append<Done>,
 ): Promise<Done> {
   const { stored = 0, cut } = options.turn ?? {};
-  const { clock } = target.context;
   const last = Array.isArray(input) ? (input.at(-1) as BaseMessage | undefined) : undefined;
   const limit = reductionLimit(target, last, options);
   const prepared = prepareMessages(target, input, options);
   const messages = prepared instanceof Promise ? await prepared : prepared;
   let rest: Rest = { messages, stored, offset: stored, cut };
   for (let attempt = 1; attempt <= maxTries.write; attempt += 1) {
-    const tried: AppendTry = { write, rest, options, limit, records: [], sentAt: 0 };
-    let result: AppendResult | "stale";
-    try {
-      result = await send(target, tried);
-    } catch (error) {
-      if (!(error instanceof WrongStamp)) {
-        throw error;
-      }
-      clock.note(error.time, tried.sentAt);
-      continue;
-    }
-    clock.note(result === "stale" ? undefined : result.time, tried.sentAt);
+    const tried: AppendTry = { write, rest, options, limit, records: [] };
+    const result = await send(target, tried);
     const written = result === "stale" ? result : { result, records: tried.records };
     const isStored = written !== "stale" && written.result.turn !== undefined;
     const step = nextStep(writerState(options), isStored ? await replyOf(target, written, options) : written);
@@ -220,9 +209,8 @@ interface AppendTry {
   readonly rest: Rest;
   readonly options: TurnAppendOptions;
   readonly limit: ViewLimit | undefined;
-  /** The records that were sent last, and the local time of that. */
+  /** The records that were sent last. */
   records: readonly NewRecord[];
-  sentAt: number;
 }
 
 function send(session: SessionOfMemory, tried: AppendTry): "stale" | Promise<AppendResult | "stale"> {
@@ -234,24 +222,22 @@ function send(session: SessionOfMemory, tried: AppendTry): "stale" | Promise<App
   const make = () => {
     const request = requestOf(session, rest, tried);
     tried.records = request.records;
-    tried.sentAt = Date.now();
     return request;
   };
   return cut === undefined ? write(make) : session.context.store.edits.replaceTail(session.ref, { ...make(), cut });
 }
 
-/** The append request, stamped with the server's time. One literal: objects put together piece by piece cost more. */
+/** The append request. One literal: objects put together piece by piece cost more. */
 function requestOf(
   { ref, context }: SessionOfMemory,
   rest: Rest,
   { options, limit }: Pick<AppendTry, "options" | "limit">,
 ): AppendRequest {
   const { turnId, expectedNext, side, turn } = options;
-  const { clock, tokenCounter, ttlMs } = context;
+  const { tokenCounter, ttlMs } = context;
   const name = turnId !== undefined ? turnNameOf(turnId) : undefined;
-  const at = clock.now();
   const owner = ref.owner === undefined ? undefined : ownerMark(ref.owner);
-  const meta = { at, turn: name, output: turn?.output, owner };
+  const meta = { at: Date.now(), turn: name, output: turn?.output, owner };
   const place = { turnId, offset: rest.offset, meta };
   return {
     records: recordsOf(rest.messages, { counterId: tokenCounter?.id, tracksUsage: context.trackUsage, ...place }),
@@ -263,7 +249,6 @@ function requestOf(
     viewLimit: turn?.returnView ? { messages: 0 } : limit,
     turn: name === undefined ? undefined : { name, stored: rest.stored, done: turn?.done ?? true },
     release: turn?.release,
-    stampedAt: clock.isKnown ? undefined : at,
   };
 }
 
@@ -325,34 +310,4 @@ function counted(outcome: TurnOutcome, { turn, turnId }: TurnAppendOptions, { st
 
 function outcomeOf({ appended, duplicates, next }: AppendResult): TurnOutcome {
   return { appended, duplicates, next, repeated: false };
-}
-
-/** A process's estimate of the clock of a store's server. */
-export class ServerClock {
-  /** Milliseconds by which the server's clock is ahead of the one of this process. */
-  #offset = 0;
-  #isKnown = false;
-
-  /** True once the server's time was told. */
-  get isKnown(): boolean {
-    return this.#isKnown;
-  }
-
-  /** The time in milliseconds since 1970: the local time until the server's is known. */
-  now(): number {
-    return Math.max(0, Math.round(Date.now() + this.#offset));
-  }
-
-  /**
-   * Updates the offset from the server's time in a reply and the local time of its request. A known offset stays if it
-   * is consistent with the reply; else it moves to the nearest consistent value. So a slow reply does not degrade the
-   * estimate of a fast one.
-   */
-  note(time: number | undefined, sent: number): void {
-    if (time !== undefined) {
-      this.#isKnown = true;
-      const [least, most] = [time - Date.now(), time + 1 - sent];
-      this.#offset = Math.max(Math.min(this.#offset, most), Math.min(least, most));
-    }
-  }
 }

@@ -28,7 +28,6 @@ import type { SessionStore } from "../../store/contract/session-store.js";
 import { counterField, type TokenCounter } from "../../conversation/tokens/token-counter.js";
 import { LocalHolds } from "./hold/local-holds.js";
 import { Recounts } from "./recounts.js";
-import { ServerClock } from "./append-turn.js";
 import { StoredForms, type BeforeStore } from "./stored-forms.js";
 
 /** Options of {@link RedisChatMemory} besides the store itself. */
@@ -140,8 +139,6 @@ export interface MemoryContext {
   readonly store: SessionStore;
   /** The bare store, for reads in batch operations. */
   readonly source: SessionStore;
-  /** The clock of the store's server. */
-  readonly clock: ServerClock;
   /** The holds of this process through this memory. */
   readonly holds: LocalHolds;
   readonly ownsStore: boolean;
@@ -269,7 +266,6 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     titles: titles as MemorySettings["titles"],
     titled: new BoundedMap(10_000),
     source: opened.store,
-    clock: new ServerClock(),
     holds: new LocalHolds(),
     ttlMs: sessionTTL?.ms,
     discard: checked.retention === "discard",

@@ -41,20 +41,6 @@ export function refusalFrom(word: unknown, detail: unknown, { operation, session
   }
 }
 
-/** Maximum difference of a writer's clock from the store's that is let pass, in milliseconds. */
-export const mostClockSkew = 30_000;
-
-/** Refuses records that were stamped by a wrong clock. Only for the writer, which stamps them again. */
-export class WrongStamp extends Error {
-  constructor(
-    /** The store's time, in milliseconds since 1970. */
-    readonly time: number,
-  ) {
-    super("The records are stamped by a wrong clock; nothing was written. Stamp them again.");
-    this.name = "WrongStamp";
-  }
-}
-
 /** The error for a message id that is stored with other content. */
 export function contentConflict(sessionId: string, messageId: string): ConflictError {
   return new ConflictError(

@@ -62,11 +62,6 @@ export interface AppendRequest {
    * session with a `hold`.
    */
   readonly take?: HoldRequest;
-  /**
-   * The time in the records, from a writer that does not know the store's clock yet: where it is more than 30 seconds
-   * from that, nothing is written, and the writer stamps the records again.
-   */
-  readonly stampedAt?: number;
   /** A ticket whose hold is released in the same step, if the result has no `turn`. */
   readonly release?: string;
 }
@@ -100,8 +95,6 @@ export interface AppendResult {
   readonly turn?: StoredTurn;
   /** Result of `take`: the hold, or the place in the queue; undefined if none was needed. */
   readonly place?: HoldPlace;
-  /** The store's time of the write, in milliseconds since 1970; left out where nothing was written. */
-  readonly time?: number;
 }
 
 /** A reduction to commit. Records that were appended since the read stay. */

@@ -1,4 +1,4 @@
-import { contentConflict, OtherDigests, outOfRange, positionConflict, WrongStamp } from "../contract/refusals.js";
+import { contentConflict, OtherDigests, outOfRange, positionConflict } from "../contract/refusals.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { askOf } from "../redis/script-runner.js";
 import { idHash, lastHash, sha1 } from "../redis/keys.js";
@@ -67,7 +67,6 @@ export function appendArguments(session: SessionRef, request: LogWrite, parts: A
     turn: request.turn,
     take: take && { ...take, ttlMs: undefined },
     release: request.release,
-    stampedAt: request.stampedAt,
     cut: request.cut && cutRequest(request.cut),
     // Last: fields behind what is spread take V8 longer than all the rest.
     ...{ epoch, count: texts.length, at, rounds, sum, ...side.request },
@@ -86,11 +85,11 @@ function cutRequest({ epoch, rev, next, lastId, to, forget, turns }: ReplaceTail
 /** The reply of the append script; expands that of the short path. */
 export function fullReply(reply: unknown, { records }: AppendPlan): unknown {
   const [text, view = "", fence, left] = (Array.isArray(reply) ? reply : [reply]) as unknown[];
-  const [, next, time, epoch, owner] = (typeof text === "string" && /^(\d+) (\d+) (\S+) (.*)$/s.exec(text)) || [];
+  const [, next, epoch, owner] = (typeof text === "string" && /^(\d+) (\S+) (.*)$/s.exec(text)) || [];
   if (next === undefined) {
     return reply;
   }
-  const full = ["OK", records.length, 0, [], next, epoch, view, time, owner];
+  const full = ["OK", records.length, 0, [], next, epoch, view, owner];
   return fence === undefined ? full : ["TOOK", fence, epoch, left, full];
 }
 
@@ -119,7 +118,7 @@ export function appendResult(sessionId: string, { reply, request, plan }: ReplyP
   if (word !== "OK") {
     throw refusal(sessionId, [word, rest[0]], { request, plan });
   }
-  const [appended, duplicates, places, next, epoch, , time] = rest;
+  const [appended, duplicates, places, next, epoch] = rest;
   const others = (places as unknown[]).map((index) => plan.indexes[Number(index)]!);
   const conflicts = [...plan.conflicts, ...others].sort((a, b) => a - b);
   return {
@@ -128,7 +127,6 @@ export function appendResult(sessionId: string, { reply, request, plan }: ReplyP
     conflicts,
     next: Number(next),
     epoch: String(epoch),
-    ...(time !== undefined && { time: Number(time) }),
   };
 }
 
@@ -158,7 +156,7 @@ export function heldReply(reply: unknown): { readonly reply: unknown; readonly t
 
 /** The owner in a reply of the append script; `""` if the session has none. */
 export function ownerIn(reply: unknown): unknown {
-  return Array.isArray(reply) && reply[0] === "OK" ? reply[8] : undefined;
+  return Array.isArray(reply) && reply[0] === "OK" ? reply[7] : undefined;
 }
 
 /** The result of an append whose ticket is queued. */
@@ -183,8 +181,6 @@ function refusal(
   switch (word) {
     case "POSITION":
       return positionConflict(sessionId, request.expectedNext ?? 0, Number(detail));
-    case "CLOCK":
-      return new WrongStamp(Number(detail));
     case "RANGE":
       return outOfRange("to");
     case "CONFLICT":

@@ -3,7 +3,6 @@ import { anyDigest } from "../../../src/store/contract/session-writes.js";
 import { maxUsageModels } from "../../../src/store/contract/lists.js";
 import { ownerMarkLength } from "../../../src/store/contract/record-text.js";
 import { maxReductions } from "../../../src/store/contract/session-pages.js";
-import { mostClockSkew } from "../../../src/store/contract/refusals.js";
 
 /** Values that Lua scripts can name with `@const`. A list stands for its texts with commas between them. */
 export const luaConstants: Readonly<Record<string, number | string | readonly string[]>> = {
@@ -11,6 +10,5 @@ export const luaConstants: Readonly<Record<string, number | string | readonly st
   anyDigest,
   maxUsageModels,
   maxReductions,
-  mostClockSkew,
   ownerMarkLength,
 };

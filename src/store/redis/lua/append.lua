@@ -5,16 +5,15 @@
 -- ARGV: the request as JSON { epoch, count, at, rounds, sum, sets, keep, counter?, tokens?, total?, expectedNext?,
 --   expectedEpoch?, fencingToken?, ttl?, bound?, expects?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
 --   labelVersion?, usage?, digests?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes,
---   losses }, keys?: { name?, key?, dek? }, take?: { ticket, holdMs, graceMs }, release?: ticket, stampedAt? };
+--   losses }, keys?: { name?, key?, dek? }, take?: { ticket, holdMs, graceMs }, release?: ticket };
 --   `count` pairs of an id's hash and the digest with the position that the record gets if the log ends before `at`;
 --   `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin a round. `expects` are
 --   pairs of a side field and the SHA-1 of its value, "" for none.
--- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | those of the gate | TURN
+-- Replies: OK appended duplicates conflicts next epoch [view or ""] [owner or ""] | those of the gate | TURN
 --   done count first next epoch records [view] (the claim does not fit the turn's mark; done is 2 where this append
---   was made before) | DIFFERS (an id with another digest may be one of plain text: ask with `digests`) | CLOCK time
---   (`stampedAt` is too far from it) | POSITION next | STALE (the cut, or a side field) | RANGE (of the cut) |
---   CONFLICT index | WAITS number-ahead next epoch (nothing is written) | TOOK fence epoch milliseconds-to-live reply
---   (an OK or TURN, with the hold).
+--   was made before) | DIFFERS (an id with another digest may be one of plain text: ask with `digests`) | POSITION
+--   next | STALE (the cut, or a side field) | RANGE (of the cut) | CONFLICT index | WAITS number-ahead next epoch
+--   (nothing is written) | TOOK fence epoch milliseconds-to-live reply (an OK or TURN, with the hold).
 --
 -- A request with records only does not begin with JSON, and mostly takes the short path, `plain-append`.
 --
@@ -106,4 +105,4 @@ if request.usage then countUsage(request.usage, known) end
 local left = request.ttl or (s.length == 0 and fresh > 0 and redis.call('PTTL', state) or -1)
 if left >= 0 then expireAll(time + left) end
 local shown = exceeds(request, s, nextPosition, total, counter) and view() or ''
-return heldReply(hold, s, { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, shown, time, s.owner or '' })
+return heldReply(hold, s, { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, shown, s.owner or '' })

@@ -1,18 +1,14 @@
 -- `holdFor(request, s, refusal)` for an append that takes the hold with it. Returns a reply where the append ends: it
--- has to wait, its turn is stored, or its records are stamped by a wrong clock. An open turn goes on, so its writer
--- takes the hold; one that is done is left alone. Else nothing, and the hold for `changeHold(hold, ticket)`, which
--- takes it, and gives that of the ticket back. `heldReply(hold, s, reply)` puts the hold in front of a reply.
+-- has to wait, or its turn is stored. An open turn goes on, so its writer takes the hold; one that is done is left
+-- alone. Else nothing, and the hold for `changeHold(hold, ticket)`, which takes it, and gives that of the ticket back.
+-- `heldReply(hold, s, reply)` puts the hold in front of a reply.
 --
 --- @include seek-hold
---- @include now
---- @const mostClockSkew
 
 local function heldReply(hold, s, reply)
   return hold and { 'TOOK', hold.fence, s.epoch, redis.call('PTTL', KEYS[3]), reply } or reply
 end
 local function holdFor(request, s, refusal)
-  local stamped = not refusal and request.stampedAt
-  if stamped and math.abs(now() - stamped) > mostClockSkew then return { 'CLOCK', now() } end
   local isOpen = refusal and refusal[1] == 'TURN' and refusal[2] ~= 1
   if not request.take or refusal and not isOpen then return refusal end
   local hold = seekHold(KEYS[3], request.take, s.fence)

@@ -6,7 +6,7 @@
 -- what `plain-claims` reads. The request as JSON follows, from the character `from` on, for the full path (with `at`
 -- set).
 --
--- Replies with a text: the end of the log, the time, the epoch and the owner. Where a view was asked for, or a hold
+-- Replies with a text: the end of the log, the epoch and the owner. Where a view was asked for, or a hold
 -- taken, the text is the first of a list: text, view or "", fence, milliseconds to live; the view of a caller that
 -- keeps the rest is owner, tokens and counter. Any exception (a known id, an invalid number, a mark that does not fit)
 -- falls through to the full path, whose gate refuses: nothing is written until all is checked, by the rules of
@@ -54,7 +54,7 @@ if at then
   --- @include plain-marks
   if expected and rounds then
     --- @include plain-writes
-    local reply = next .. ' ' .. updated .. ' ' .. field[3] .. ' ' .. (field[4] or '')
+    local reply = next .. ' ' .. field[3] .. ' ' .. (field[4] or '')
     if shows then
       --- @include numbers
       --- @include view

@@ -11,7 +11,6 @@
 --- @include stored-turn
 --- @include exceeds
 --- @include view
---- @include now
 
 local function isSame(request, s, reply)
   if reply[2] == 1 or request.count == 0 or reply[3] ~= request.turn.stored + request.count then return false end
@@ -25,7 +24,7 @@ local function repeatedTurn(request, s, reply)
 end
 local function repeatedCut(request, s)
   local shown = exceeds(request, s, s.next, s.tokens, s.counter) and view() or ''
-  return { 'OK', request.count, 0, {}, s.next, s.epoch, shown, now(), s.owner or '' }
+  return { 'OK', request.count, 0, {}, s.next, s.epoch, shown, s.owner or '' }
 end
 local function repeatedAppend(request, s)
   local cut, reply, mark = request.cut
