@@ -60,7 +60,7 @@ describe("an empty server behind all doors", () => {
       .addEdge(START, "a")
       .compile({ checkpointer: saver });
     await graph.invoke({ messages: [new HumanMessage("hi")] }, { configurable: { thread_id: "s" } });
-    await saver.copyThread("s", "copied");
+    await graph.invoke({ messages: [new HumanMessage("hi")] }, { configurable: { thread_id: "copied", owner: "ann" } });
     await new RedisStore({ memory }).put(["u"], "k", { a: 1 });
     await history.append([new HumanMessage("more")], { side: { set: { field: "1" } } });
     const { work, say, end } = spoken();

@@ -32,8 +32,9 @@ describe.each(forms)("replies %s", (_, options) => {
 
   it("are read by threads, also by other clients", async () => {
     const keyPrefix = uniquePrefix();
-    const saver = new RedisSaver({ client: closed(new Redis(sharedRedisUrl(), options)), keyPrefix, keep: 4 });
-    const config = { configurable: { thread_id: "t" } };
+    const client = closed(new Redis(sharedRedisUrl(), options));
+    const saver = new RedisSaver({ client, keyPrefix, keep: 4 });
+    const config = { configurable: { thread_id: "t", owner: "ann" } };
     const list: string[] = [];
     let last = config;
     for (let step = 1; step <= 30; step += 1) {
@@ -50,17 +51,22 @@ describe.each(forms)("replies %s", (_, options) => {
       expect(tuple.pendingWrites).toHaveLength(1);
     }
     expect(await saver.prune("t", { keep: 1 })).toBeGreaterThan(0);
-    for (const name of ["copy", "copy by Map"]) {
+    const { sessions } = closed(new RedisChatMemory({ client, redis: { keyPrefix } }));
+    for (const isMap of [false, true]) {
       const { hgetall } = (Command as unknown as { _transformer: { reply: Record<string, unknown> } })._transformer
         .reply;
-      if (name === "copy by Map") {
+      if (isMap) {
         Command.setReplyTransformer("hgetall", toMap);
       }
-      expect(await saver.copyThread("t", name)).toBe(true);
+      const lines: string[] = [];
+      for await (const line of sessions.exportOwner("ann")) {
+        lines.push(line);
+      }
       Command.setReplyTransformer("hgetall", hgetall as never);
-      expect((await saver.getTuple({ configurable: { thread_id: name } }))!.checkpoint.channel_values["list"]).toEqual(
-        list,
-      );
+      const { memory } = place();
+      expect(await memory.sessions.import(lines)).toMatchObject({ threads: 1 });
+      const { checkpoint } = (await new RedisSaver({ memory }).getTuple(config))!;
+      expect(checkpoint.channel_values["list"]).toEqual(list);
     }
   });
 

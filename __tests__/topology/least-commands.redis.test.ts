@@ -99,14 +99,16 @@ describe("A Redis user with the least commands", () => {
     }
     await expect(saver.getTuple(configs[1]!)).rejects.toMatchObject({ code: "unknown_checkpoint" });
     expect(await saver.prune("t", { keep: 1 })).toBeGreaterThan(0);
-    expect(await saver.copyThread("t", "copy")).toBe(true);
+    const begin = (threads: RedisSaver, thread_id: string) =>
+      threads.put({ configurable: { thread_id } }, { ...emptyCheckpoint(), id: uuid6(99) }, metadata, {});
+    await begin(saver, "other");
     for await (const tuple of saver.list({ configurable: {} }, { filter: { step: 0 } })) {
       expect(await saver.getTuple(tuple.config)).toEqual(tuple);
     }
     expect(await saver.getDeltaChannelHistory({ config: thread, channels: ["list"] })).toHaveProperty("list");
     const encryption = testKeys("k1");
     const memory = closed(new RedisChatMemory({ client, redis: { keyPrefix }, encryption }));
-    expect(await new RedisSaver({ memory }).copyThread("t", "sealed")).toBe(true);
+    await begin(new RedisSaver({ memory }), "sealed");
     expect(await memory.sessions.reencrypt()).toMatchObject({ threads: 3, keys: 0, incomplete: 0 });
     const rotating = closed(new RedisChatMemory({ client, redis: { keyPrefix }, encryption: testKeys("k2", "k1") }));
     expect(await rotating.sessions.reencrypt()).toMatchObject({ threads: 3, keys: 3, failed: 0 });

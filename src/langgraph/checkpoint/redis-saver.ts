@@ -27,7 +27,6 @@ import {
   type KnownPlace,
 } from "./config.js";
 import { listThread, scanThreads } from "./list.js";
-import { copyThread } from "./copy-thread.js";
 import { KnownItems } from "./known-items.js";
 import { checkpointSegments, writesSegments, type ValueSetting } from "./record-segments.js";
 import { saverSchema, type RedisSaverOptions, type RedisSaverSettings } from "./saver-options.js";
@@ -214,18 +213,6 @@ export class RedisSaver extends BaseCheckpointSaver {
     const { keep } = parseOptions("prune", pruneSchema(), options);
     this.#parts.knownItems.forget(threadId);
     return this.#parts.store.prune(threadId, keep);
-  }
-
-  /**
-   * Copies a consistent snapshot of a thread, with all checkpoints, to an unused id; false if the thread does not
-   * exist. The whole thread passes through this process. With `threadTTL`, the copy gets a new expiry. The same call
-   * again leaves an unchanged copy, and is true.
-   */
-  async copyThread(from: string, to: string): Promise<boolean> {
-    checkThreadId(from);
-    checkThreadId(to);
-    await this.#writer.settled(from);
-    return copyThread(from, to, this.#parts);
   }
 
   /** Closes the connection if this saver opened it; a memory's connection stays open. */

@@ -1,5 +1,5 @@
 import { numberIn, unknownReply, type CallName } from "../../store/redis/errors.js";
-import { sessionKeys, threadKeys } from "../../store/redis/keys.js";
+import { threadKeys } from "../../store/redis/keys.js";
 import type { TimeToLive } from "../../base/options.js";
 import type { ScriptCall, ScriptRunner } from "../../store/redis/script-runner.js";
 import { randomToken } from "../../base/ids.js";
@@ -14,7 +14,7 @@ import type { WrittenItems } from "./known-items.js";
 import { refusalFrom } from "../../store/contract/refusals.js";
 import { damagedThread } from "../../store/redis/thread-errors.js";
 import { placeOf } from "../../store/redis/thread-records.js";
-import { eraseThread, readThread, writeThread, type WholeThread } from "../../store/redis/whole-thread.js";
+import { eraseThread } from "../../store/redis/whole-thread.js";
 
 /** A checkpoint as it is stored. */
 export interface StoredCheckpoint {
@@ -143,27 +143,10 @@ export class ThreadStore {
     return word === "NONE" ? 0 : numbersOf("prune", threadId)(dropped);
   }
 
-  /** A whole stored thread at one moment. */
-  readWhole(threadId: string): Promise<WholeThread> {
-    return readThread(this.#scan, threadId, "copyThread");
-  }
-
-  /** Writes a whole thread; false if there is another one of this id. */
-  async writeWhole(threadId: string, thread: WholeThread): Promise<boolean> {
-    const written = { thread, ttl: this.#settings.threadTTL?.ms, operation: "copyThread" };
-    return (await writeThread(this.#scan, threadId, written)) !== "EXISTS";
-  }
-
   /** Removes a thread, whole or damaged; the tombstone of an erasure stays. */
   async remove(threadId: string): Promise<void> {
-    await eraseThread(this.#scan, callOf("deleteThread", threadId), "{}");
-  }
-
-  /** The owner of the session of this id. */
-  async ownerOfSession(threadId: string): Promise<string | undefined> {
-    const { state } = sessionKeys(this.#settings.keyPrefix, threadId);
-    const owner = await this.#runner.read(callOf("copyThread", threadId), { verb: "hget", args: [state, "owner"] });
-    return typeof owner === "string" ? owner : undefined;
+    const scan = { runner: this.#runner, keyPrefix: this.#settings.keyPrefix };
+    await eraseThread(scan, callOf("deleteThread", threadId), "{}");
   }
 
   async #run(operation: string, threadId: string, call: Omit<ScriptCall, "keys">): Promise<unknown[]> {
@@ -181,17 +164,13 @@ export class ThreadStore {
     return reply;
   }
 
-  get #scan() {
-    return { runner: this.#runner, keyPrefix: this.#settings.keyPrefix };
-  }
-
   #keys(threadId: string): string[] {
     const { items, checkpoints, order } = threadKeys(this.#settings.keyPrefix, threadId);
     return [items, checkpoints, order];
   }
 }
 
-const knownWords = new Set(["OK", "NONE", "STALE", "EXISTS"]);
+const knownWords = new Set(["OK", "NONE", "STALE"]);
 
 /** Checkpoints of the root namespace at which old ones are dropped: not at each put, because dropping takes longer. */
 function mostRoots(keep: number): number {

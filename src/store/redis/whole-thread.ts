@@ -85,7 +85,7 @@ export async function writeThread(
 }
 
 /** The value of a field, such as `owner`. */
-export function fieldIn({ fields }: WholeThread, name: string): string | undefined {
+function fieldIn({ fields }: WholeThread, name: string): string | undefined {
   return fields.find(([field]) => field === name)?.[1];
 }
 
