@@ -17,6 +17,8 @@ import {
   withRedisMemory,
 } from "../src/entries/index.js";
 import { conversationGuard, repairConversation } from "../src/entries/structure.js";
+import type { MemorySettings } from "../src/memory/session/memory-context.js";
+import type { StoreSource } from "../src/memory/session/open-store.js";
 import { RedisSessionStore } from "../src/store/redis-store/redis-session-store.js";
 
 interface Owner {
@@ -49,16 +51,32 @@ const counters = [
   { ...counting, id: "mine", perRequest: Number.NaN },
 ];
 
+/** Wrong values of each option of a memory: the compiler asks for those of a new one. */
+const ofMemory: Readonly<Record<keyof (MemorySettings & StoreSource), readonly unknown[]>> = {
+  ...{
+    sessionTTL: numbers,
+    reduceWhen: [true],
+    retention: ["forever", { discard: { ids: 1 } }],
+    reducer: [{}, 7, null],
+  },
+  ...{
+    onEvent: ["log"],
+    onConflict: ["replace"],
+    onDamage: ["ignore"],
+    tokenCounter: counters,
+    beforeStore: ["redact"],
+  },
+  ...{ titles: ["gpt", null], store: [{}], profile: [null, "unknown"], url: [url], redis: [{ keyPrefix: "x" }] },
+  ...{ client: [{}], config: [{}], encryption: [{}, "key"], trackUsage: ["yes", 1], ownerNamespaces: [["users"]] },
+};
+
 const owners: Readonly<Record<string, Owner>> = {
   "a memory": {
     make: (options) => new RedisChatMemory(options),
     right: { store },
     wrong: {
-      ...{ sessionTTL: numbers, "sessionTTL.seconds": numbers },
-      ...{ reduceWhen: [true], retention: ["forever", { discard: { ids: 1 } }], reducer: [{}, 7, null] },
-      ...{ onEvent: ["log"], onConflict: ["replace"], onDamage: ["ignore"], "onDamage.record": ["throw"] },
-      ...{ tokenCounter: counters, beforeStore: ["redact"], "titles.model": ["gpt", {}], store: [{}] },
-      ...{ profile: [null, "unknown"], sessionTtl: [60], url: [url], redis: [{ keyPrefix: "x" }] },
+      ...ofMemory,
+      ...{ "sessionTTL.seconds": numbers, "onDamage.record": ["throw"], "titles.model": ["gpt", {}], sessionTtl: [60] },
     },
     together: [["sessionTTL.refreshOnRead", { sessionTTL: { seconds: 60, refreshOnRead: "yes" } }]],
   },
