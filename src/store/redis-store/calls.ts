@@ -6,8 +6,8 @@ import type { AppendResult, LogWrite } from "../contract/session-writes.js";
 import type { AppendPlan } from "../contract/append-decision.js";
 import type { SizeLimits } from "../contract/request-checks.js";
 
-/** A call of a script with all keys of the session. */
-export type SessionCall = Omit<ScriptCall, "keys">;
+/** A call of a script; without keys, with all of the session. */
+export type SessionCall = Omit<ScriptCall, "keys"> & Partial<Pick<ScriptCall, "keys">>;
 
 /** A session's keys in Redis, for code that sends its own commands. */
 export interface SessionPlace {

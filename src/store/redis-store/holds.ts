@@ -1,5 +1,6 @@
 import { randomToken } from "../../base/ids.js";
 import { laterScripts } from "../redis/loaded-scripts.js";
+import { unknownReply } from "../redis/errors.js";
 import { askOf } from "../redis/script-runner.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
 import type { ReadViewOptions } from "../contract/session-reads.js";
@@ -29,23 +30,31 @@ export interface HeldReadOptions extends Pick<ReadViewOptions, "turn"> {
   readonly take: HoldRequest;
   readonly keptView: KeptView | undefined;
   readonly wanted: string[];
+  /** @default all of the session */
+  readonly keys?: readonly string[];
 }
 
-/** Acquires the hold and reads the view and `wanted` fields of `ids`. A turn stored with its answer acquires none. */
+/**
+ * Acquires the hold and reads the view and `wanted` fields of `ids`, of `keys` if these are all of the session's. A turn
+ * stored with its answer acquires none.
+ */
 export async function acquireAndRead(
   calls: RedisCalls,
   session: SessionRef,
-  { take, turn, keptView, wanted }: HeldReadOptions,
+  { take, turn, keptView, wanted, keys }: HeldReadOptions,
 ): Promise<HeldRead> {
   const request = JSON.stringify({ ...askOf(session), ...take, turn, epoch: randomToken() });
-  const { acquireAndReadScript: script } = await laterScripts();
-  const call = { script, args: [request, ...keptTexts(keptView), ...wanted], writes: true };
+  const { acquireHoldScript: script } = await laterScripts();
+  const call = { script, args: [request, ...keptTexts(keptView), ...wanted], writes: true, ...(keys && { keys }) };
   const [word, shown, lookups, fence, epoch, left] = (await calls.script("acquireHold", session, call)) as unknown[];
   if (word === "WAITS") {
     return { shown: undefined, place: { isHeld: false, ahead: Number(shown) } };
   }
   if (word === "VIEW") {
     return { shown, lookups, place: undefined };
+  }
+  if (word !== "HELD") {
+    throw unknownReply({ operation: "acquireHold", sessionId: session.id });
   }
   const taken = takenHold(fence, epoch, left);
   keepAlive(calls, session, { held: take, left: taken.left });

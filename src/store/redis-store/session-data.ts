@@ -3,12 +3,9 @@ import { noRecords } from "../contract/append-decision.js";
 import { randomToken } from "../../base/ids.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import { askOf, runOnSession, askText, type ScriptCall } from "../redis/script-runner.js";
-import { takenHold } from "./append-call.js";
+import { askOf, askText, type ScriptCall } from "../redis/script-runner.js";
 import type { RedisCalls } from "./calls.js";
-import { unknownReply } from "../redis/errors.js";
 import {
-  acquireHoldScript,
   releaseHoldScript,
   renewHoldScript,
   restartSessionScript,
@@ -21,7 +18,7 @@ import { idHash } from "../redis/keys.js";
 import type { SessionData } from "../contract/session-data.js";
 import { statsOf, type StoredPage, type StoredPageRequest, type StoredStats } from "../contract/session-pages.js";
 import type { SideWrite } from "../contract/side-fields.js";
-import { extendExpiry, keepAlive } from "./holds.js";
+import { acquireAndRead, extendExpiry, keepAlive } from "./holds.js";
 import { wholeStateFrom } from "./whole-state.js";
 
 /** Data of sessions in Redis beside their logs: fields of `state`, and the lease, a separate key. */
@@ -61,20 +58,9 @@ export class RedisSessionData implements SessionData {
   }
 
   async acquireHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
-    const { id: sessionId, owner } = session;
-    const { ticket, holdMs, graceMs, ttlMs } = request;
-    const scriptRequest = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
-    const reply = await this.#runOnState("acquireHold", session, { script: acquireHoldScript, args: [scriptRequest] });
-    const [word, first, epoch, left] = reply as [unknown, unknown, unknown, unknown];
-    if (word === "WAITS") {
-      return { isHeld: false, ahead: Number(first) };
-    }
-    if (word !== "HELD") {
-      throw unknownReply({ operation: "acquireHold", sessionId });
-    }
-    const { place, left: lifetime } = takenHold(first, epoch, left);
-    keepAlive(this.#calls, session, { held: request, left: lifetime });
-    return place;
+    const keys = [this.#calls.placeOf(session).keys.state];
+    return (await acquireAndRead(this.#calls, session, { take: request, keptView: undefined, wanted: [], keys }))
+      .place!;
   }
 
   async renewHold(session: SessionRef, held: HeldTicket): Promise<boolean> {
@@ -90,10 +76,8 @@ export class RedisSessionData implements SessionData {
   async restart(session: SessionRef): Promise<string> {
     const { id: sessionId, owner } = session;
     const newEpoch = randomToken();
-    const { log, ids, state } = this.#calls.placeOf(session).keys;
     const args = [JSON.stringify({ ...askOf(session), newEpoch })];
-    const call = { script: restartSessionScript, args, keys: [log, ids, state] };
-    await this.#runOnState("restart", session, call);
+    await this.#calls.script("restart", session, { script: restartSessionScript, args, writes: true });
     const { runner, keyPrefix } = this.#calls;
     this.#calls.noteOwner(sessionId, "");
     await eraseOthers({ runner, keyPrefix }, sessionId, { owner, isNamelessOwn: true, guardMs: undefined });
@@ -137,7 +121,7 @@ export class RedisSessionData implements SessionData {
     call: Pick<ScriptCall, "script" | "args"> & Partial<ScriptCall>,
   ): Promise<unknown> {
     const keys = [this.#calls.placeOf(session).keys.state];
-    return runOnSession(this.#calls.runner, { operation, sessionId: session.id }, { keys, writes: true, ...call });
+    return this.#calls.script(operation, session, { keys, writes: true, ...call });
   }
 }
 

@@ -17,7 +17,7 @@ export const plants = {
   /** An append does not look whether its messages or its turn are stored already. */
   idempotence: [
     {
-      file: `${lua}/includes/sort-out.lua`,
+      file: `${lua}/includes/repeated-append.lua`,
       search: "local function sortOut(s, count, digests)",
       replacement: "local function sortOut(s, count, digests)\n  do return {}, 0, {} end",
     },

@@ -15,7 +15,6 @@
 --- @include explain-ids
 --- @include note-key
 --- @include expire-all
---- @include keep-all
 --- @const ownerField
 
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])

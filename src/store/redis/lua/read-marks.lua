@@ -8,7 +8,7 @@
 -- twin: store/in-memory/copies.ts
 --
 --- @include gate
---- @include read-mark
+--- @include turn-marks
 
 local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[3]), 'owner')
 if refusal then return refusal end

@@ -10,7 +10,6 @@
 --
 --- @include gate
 --- @include expire-all
---- @include keep-all
 --- @include now
 --- @include mend
 --- @include explain-ids

@@ -13,7 +13,6 @@
 --- @include now
 --- @include in-chunks
 --- @include expire-all
---- @include keep-all
 --- @include log-sum
 --- @include note-key
 --- @const ownerField

@@ -16,8 +16,7 @@
 --- @include now
 --- @include explain-ids
 --- @include begins-round
---- @include read-mark
---- @include write-mark
+--- @include turn-marks
 --- @include in-chunks
 --- @include log-sum
 

@@ -5,3 +5,6 @@ local function expireAll(at, keys)
   local text = string.format('%.0f', at)
   for _, key in ipairs(keys or KEYS) do redis.call('PEXPIREAT', key, text) end
 end
+local function keepAll(keys)
+  for _, key in ipairs(keys or KEYS) do redis.call('PERSIST', key) end
+end

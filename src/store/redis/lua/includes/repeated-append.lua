@@ -6,12 +6,39 @@
 -- known, also as discarded. A cut that is sent again finds its own `newRev` and is answered as the first was. An append
 -- that began the session, all of which is stored, is not refused for the epoch that it gave the session. The digests
 -- of plain records differ from those of a writer that seals, who is asked for them where a session may hold any.
+-- `sortOut(s, count, digests)` finds among the pairs of hash and digest from ARGV[2] on those that are known, in the log
+-- or as discarded, also under one of `digests`, which plain records have: both as a set of indexes, number of
+-- repetitions, conflicts; nothing if one of them cannot be read.
 --
---- @include sort-out
 --- @include stored-turn
 --- @include exceeds
 --- @include view
+--- @const digestLength
+--- @const anyDigest
 
+local function sortOut(s, count, digests)
+  local hashes, known, duplicates, conflicts = {}, {}, 0, {}
+  for i = 1, count do hashes[i] = ARGV[2 * i] end
+  for first = 1, count, 7000 do
+    local found = redis.call('HMGET', KEYS[2], unpack(hashes, first, math.min(first + 6999, count)))
+    for offset = 1, #found do
+      local stored, i = s.begun and found[offset], first + offset - 1
+      local position = stored and stored:match('^%-?%d+$', digestLength + 1)
+      if stored and not (position and tonumber(position) < s.last) then return nil end
+      if stored and tonumber(position) < s.next then
+        known[i] = true
+        local digest = stored:sub(1, digestLength)
+        local same = digest == ARGV[2 * i + 1]:sub(1, digestLength) or digests and digest == digests[i]
+        if same or digest == anyDigest then
+          duplicates = duplicates + 1
+        else
+          conflicts[#conflicts + 1] = i - 1
+        end
+      end
+    end
+  end
+  return known, duplicates, conflicts
+end
 local function isSame(request, s, reply)
   if reply[2] == 1 or request.count == 0 or reply[3] ~= request.turn.stored + request.count then return false end
   local _, duplicates = sortOut(s, request.count, request.digests)

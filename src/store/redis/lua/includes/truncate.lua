@@ -5,6 +5,9 @@
 -- `endsAt(s, to)` is true if that leaves neither records, also discarded ones, nor head, owner, title or holder;
 -- `endSession()` removes the session then, and returns the reply of an append.
 --
+-- `forget(hashes, from)` removes those of the hashes, `idHashLength` characters each, whose position is `from` or behind
+-- it, and counts them.
+--
 -- The log is cut first: a full server refuses other writes, but none behind that one, so that a rewind can make room.
 -- The view begins with the log again where it would else begin behind its end, with no head that stands for it. Where
 -- the named ids are not all that were removed (a record could not be read), all ids are looked through: one that
@@ -12,12 +15,30 @@
 --
 --- @include begins-round
 --- @include now
---- @include forget
+--- @include in-chunks
 --- @include log-sum
---- @include write-mark
---- @include read-mark
+--- @include turn-marks
+--- @const digestLength
 --- @const idHashLength
 
+local function forget(hashes, from)
+  local count, length = 0, idHashLength
+  for first = 1, #hashes, 5000 * length do
+    local fields, gone = {}, {}
+    for at = first, math.min(first + 5000 * length, #hashes + 1) - length, length do
+      fields[#fields + 1] = hashes:sub(at, at + length - 1)
+    end
+    for i, stored in ipairs(redis.call('HMGET', KEYS[2], unpack(fields))) do
+      local position = stored and tonumber(stored:sub(digestLength + 1))
+      if position and position >= from then
+        gone[#gone + 1] = fields[i]
+      end
+    end
+    inChunks('HDEL', KEYS[2], gone)
+    count = count + #gone
+  end
+  return count
+end
 local function endsAt(s, to)
   if to > 0 or s.owner then return false end
   local isHeadless = s.start > 0 or s.headCount == 0 or redis.call('HSTRLEN', KEYS[3], 'head') == 0
@@ -43,12 +64,12 @@ local function truncate(s, to, token, hashes, losses, from)
     redis.call('HSET', state, 'start', s.base)
     s.start, s.headCount = s.base, 0
   end
-  if forget(hashes, to, math.huge) < s.length - kept then
+  if forget(hashes, to) < s.length - kept then
     local all = {}
     for _, name in ipairs(redis.call('HKEYS', ids)) do
       if #name == idHashLength then all[#all + 1] = name end
     end
-    forget(table.concat(all), to, math.huge)
+    forget(table.concat(all), to)
   end
   for i = from, #losses, 2 do
     local stored = readMark(losses[i]) or {}
