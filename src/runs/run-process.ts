@@ -3,7 +3,7 @@ import type { MemoryContext } from "../memory/session/memory-context.js";
 import type { RedisWire } from "../store/redis-store/redis-session-store.js";
 import type { KeyRing } from "../store/sealed/keys/key-ring.js";
 import { closed } from "../store/contract/refusals.js";
-import { defaultLimits } from "../store/contract/request-checks.js";
+import { defaultLimits } from "../store/contract/append-decision.js";
 import type { SessionRef } from "../store/contract/session-ref.js";
 import { Feed } from "./feed.js";
 import { Mailbox, type Notice } from "./mailbox.js";

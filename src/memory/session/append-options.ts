@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import type { TurnOutput } from "../../store/codec/encode-message.js";
 import { lazy, nonNegativeInteger, objectWith, parseOptions, type SchemaOutput } from "../../base/options.js";
 import { isWithin, limitedText, mostBytes } from "../../store/contract/session-ref.js";
-import { checkSide } from "../../store/contract/request-checks.js";
+import { checkSide } from "../../store/contract/append-decision.js";
 import type { SessionView } from "../../store/contract/session-reads.js";
 import type { RewindRequest } from "../../store/contract/session-writes.js";
 import type { SideChanges } from "../../store/contract/side-fields.js";

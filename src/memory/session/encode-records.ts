@@ -11,7 +11,7 @@ import { messageIdOf, ownIdOf } from "../../store/codec/message-ids.js";
 import { ConfigurationError, MemoryError, RecordError } from "../../base/errors.js";
 import type { NewRecord } from "../../store/contract/session-writes.js";
 import type { ModelUsage } from "../../store/contract/lists.js";
-import { checkNumberOfRecords, checkSizes, type SizeLimits } from "../../store/contract/request-checks.js";
+import { checkNumberOfRecords, checkSizes, type SizeLimits } from "../../store/contract/append-decision.js";
 import { readEarlierName } from "../../conversation/messages/calls.js";
 import { fieldsOf, isRecord } from "../../conversation/messages/values.js";
 import { roleOf } from "../../conversation/messages/roles.js";

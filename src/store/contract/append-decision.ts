@@ -1,7 +1,106 @@
-import { checkAppend, type SizeLimits } from "./request-checks.js";
-import type { AppendRequest, NewRecord, RecordIdentity } from "./session-writes.js";
-import { contentConflict } from "./refusals.js";
+import * as z from "zod/mini";
+import { ConfigurationError } from "../../base/errors.js";
+import { lazy, objectOf, positiveInteger } from "../../base/options.js";
+import { contentConflict, tooLarge } from "./refusals.js";
 import type { SessionRef } from "./session-ref.js";
+import type { AppendRequest, NewRecord, RecordIdentity } from "./session-writes.js";
+import type { SideChanges } from "./side-fields.js";
+
+/** Rejects side changes with invalid parts. @throws ConfigurationError. */
+export function checkSide(side: SideChanges): void {
+  check("side", !Array.isArray(side), "an object with set, remove or bound");
+  const { set, remove, bound } = side;
+  check("side.set", set === undefined || (!Array.isArray(set) && isTexts(set)), "an object whose values are strings");
+  check("side.remove", remove === undefined || (Array.isArray(remove) && isTexts(remove)), "an array of strings");
+  const isBound = bound === undefined || (isTexts([bound?.prefix]) && isCount(bound?.keep));
+  check("side.bound", isBound, "an object with a prefix, and keep, an integer of 0 or more");
+}
+
+function check(option: string, isRight: boolean, form: string): void {
+  if (!isRight) {
+    throw new ConfigurationError(option, `"${option}" must be ${form}.`);
+  }
+}
+
+function isTexts(values: unknown): boolean {
+  return (
+    typeof values === "object" && values !== null && Object.values(values).every((value) => typeof value === "string")
+  );
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** Size limits in bytes of UTF-8. */
+export interface SizeLimits {
+  /** Maximum size of a record. @default 1,000,000 */
+  readonly maxMessageBytes: number;
+  /** Maximum size of an append, side fields included. @default 10,000,000 */
+  readonly maxAppendBytes: number;
+}
+
+/**
+ * A megabyte is about 250,000 tokens of English text, more than most models read at once. Ten megabytes block Redis for
+ * about 16 ms.
+ */
+export const defaultLimits: SizeLimits = { maxMessageBytes: 1_000_000, maxAppendBytes: 10_000_000 };
+
+/**
+ * Maximum number of records in one append. Each takes three arguments of a command; beyond a million arguments Redis
+ * closes the connection.
+ */
+const maxAppendRecords = 300_000;
+
+/** Refuses an append of too many records. @throws StoreError `too_large`. */
+export function checkNumberOfRecords(sessionId: string, count: number): void {
+  if (count > maxAppendRecords) {
+    throw tooLarge(
+      sessionId,
+      `This append holds ${count} messages; at most ${maxAppendRecords} are allowed. Split it into several appends`,
+    );
+  }
+}
+
+/** Refuses records and side fields that are too large, by the texts' bytes. @throws StoreError `too_large`. */
+export function checkSizes(
+  sessionId: string,
+  { texts, side }: { readonly texts: readonly string[]; readonly side: SideChanges | undefined },
+  { maxMessageBytes, maxAppendBytes }: SizeLimits,
+): void {
+  let total = Object.values(side?.set ?? {}).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+  for (let index = 0; index < texts.length; index += 1) {
+    const bytes = Buffer.byteLength(texts[index]!);
+    if (bytes > maxMessageBytes) {
+      throw tooLarge(
+        sessionId,
+        `Message ${index} of this append takes ${bytes} bytes; "limits.maxMessageBytes" allows ${maxMessageBytes}`,
+      );
+    }
+    total += bytes;
+  }
+  if (total > maxAppendBytes) {
+    throw tooLarge(
+      sessionId,
+      `This append takes ${total} bytes; "limits.maxAppendBytes" allows ${maxAppendBytes}. ` +
+        "Split it into several appends",
+    );
+  }
+}
+
+/** The limits as the field `limits` of a schema. */
+export const sizeLimits = lazy(() =>
+  z.prefault(
+    objectOf(
+      {
+        maxMessageBytes: z._default(positiveInteger(), defaultLimits.maxMessageBytes),
+        maxAppendBytes: z._default(positiveInteger(), defaultLimits.maxAppendBytes),
+      },
+      "an object with maxMessageBytes and maxAppendBytes",
+    ),
+    {},
+  ),
+);
 
 /** A valid request to append, each id once. */
 export interface AppendPlan {
@@ -25,7 +124,9 @@ export const noRecords: AppendPlan = { records: [], indexes: [], duplicates: 0, 
  *   that occurs twice with different content.
  */
 export function planAppend(session: SessionRef, request: AppendRequest, limits: SizeLimits): AppendPlan {
-  checkAppend(session, request, limits);
+  const { records, side } = request;
+  checkNumberOfRecords(session.id, records.length);
+  checkSizes(session.id, { texts: records.map(({ record }) => record), side }, limits);
   return withoutRepetitions(session.id, request);
 }
 

@@ -5,7 +5,7 @@ import type { SessionLists } from "./lists.js";
 import type { SessionRef } from "./session-ref.js";
 import type { ReadViewOptions, SessionView } from "./session-reads.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "./session-writes.js";
-import type { SizeLimits } from "./request-checks.js";
+import type { SizeLimits } from "./append-decision.js";
 
 /**
  * The methods of the log; `testing/session-store-contract.ts` is the contract as tests.

@@ -18,8 +18,7 @@ import {
   viewOf,
   type InMemorySession,
 } from "./session.js";
-import { everyCheck, type Repetition } from "./gate.js";
-import type { InMemorySessions } from "./sessions.js";
+import { everyCheck, type InMemorySessions, type Repetition } from "./sessions.js";
 import { keyParts } from "../contract/writer-keys.js";
 import { markTurn, storedTurn } from "./turns.js";
 

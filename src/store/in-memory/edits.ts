@@ -1,6 +1,5 @@
-import { noRecords, planAppend } from "../contract/append-decision.js";
+import { noRecords, planAppend, type SizeLimits } from "../contract/append-decision.js";
 import type { SessionEdits, SessionKeyState } from "../contract/edits.js";
-import type { SizeLimits } from "../contract/request-checks.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../contract/session-writes.js";
 import type { StoredKey } from "../contract/writer-keys.js";

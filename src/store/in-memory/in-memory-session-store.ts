@@ -1,16 +1,14 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../../base/events.js";
 import { anyFunction, lazy, parseOptions } from "../../base/options.js";
-import { planAppend } from "../contract/append-decision.js";
+import { planAppend, type SizeLimits, sizeLimits } from "../contract/append-decision.js";
 import type { SessionData } from "../contract/session-data.js";
 import type { SessionCopies } from "../contract/copies.js";
 import type { SessionEdits } from "../contract/edits.js";
 import type { HoldRequest } from "../contract/holds.js";
 import { emptyView, type ReadViewOptions, type SessionView } from "../contract/session-reads.js";
 import type { SessionLists } from "../contract/lists.js";
-import type { SizeLimits } from "../contract/request-checks.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import { sizeLimits } from "../contract/size-limits.js";
 import type { SessionStore } from "../contract/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../contract/session-writes.js";
 import { appendTo } from "./append.js";

@@ -3,8 +3,7 @@ import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { AppendResult, LogWrite } from "../contract/session-writes.js";
-import type { AppendPlan } from "../contract/append-decision.js";
-import type { SizeLimits } from "../contract/request-checks.js";
+import type { AppendPlan, SizeLimits } from "../contract/append-decision.js";
 
 /** A call of a script; without keys, with all of the session. */
 export type SessionCall = Omit<ScriptCall, "keys"> & Partial<Pick<ScriptCall, "keys">>;

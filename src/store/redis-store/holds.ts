@@ -35,8 +35,8 @@ export interface HeldReadOptions extends Pick<ReadViewOptions, "turn"> {
 }
 
 /**
- * Acquires the hold and reads the view and `wanted` fields of `ids`, of `keys` if these are all of the session's. A turn
- * stored with its answer acquires none.
+ * Acquires the hold and reads the view and `wanted` fields of `ids`; of the key of `state` alone, nothing. A turn that
+ * is stored with its answer acquires none.
  */
 export async function acquireAndRead(
   calls: RedisCalls,

@@ -15,7 +15,7 @@ import { idHash, logSum, sessionKeys, type SessionKeys } from "../redis/keys.js"
 import { lookedUp } from "./turn-marks.js";
 import { laterScripts } from "../redis/loaded-scripts.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
-import { planAppend } from "../contract/append-decision.js";
+import { planAppend, type SizeLimits } from "../contract/append-decision.js";
 import { randomToken } from "../../base/ids.js";
 import type { SessionData } from "../contract/session-data.js";
 import type { SessionCopies } from "../contract/copies.js";
@@ -23,7 +23,6 @@ import type { SessionEdits } from "../contract/edits.js";
 import { groupWhenUsed } from "../contract/groups.js";
 import { defaultGuardMs, type SessionLists } from "../contract/lists.js";
 import { outOfRange } from "../contract/refusals.js";
-import type { SizeLimits } from "../contract/request-checks.js";
 import { emptyView, type ReadViewOptions, type SessionView } from "../contract/session-reads.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { SessionStore } from "../contract/session-store.js";
@@ -32,6 +31,7 @@ import {
   appendArguments,
   type AppendParts,
   appendResult,
+  commitArguments,
   fullReply,
   heldReply,
   ownerIn,
@@ -39,7 +39,6 @@ import {
   type TakenHold,
 } from "./append-call.js";
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
-import { commitArguments } from "./commit-call.js";
 import { type HeldReadOptions, keepAlive, acquireAndRead } from "./holds.js";
 import { KeptViews, keptTexts, readOf, viewBehind, type KeptView, type ReadView, type Shown } from "./kept-views.js";
 import { checkOwner, readTail, viewFrom } from "./reads.js";

@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../../base/events.js";
 import { anyFunction, lazy, nonNegativeInteger, positiveInteger } from "../../base/options.js";
-import type { SizeLimits } from "../contract/request-checks.js";
-import { sizeLimits } from "../contract/size-limits.js";
+import { type SizeLimits, sizeLimits } from "../contract/append-decision.js";
 import { defaultKeyPrefix, keyPrefixIssue } from "./keys.js";
 import type { RedisClient } from "./client.js";
 

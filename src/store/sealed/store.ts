@@ -1,18 +1,22 @@
+import { EncryptionError } from "../../base/errors.js";
 import { around, type StoreGroup } from "../contract/groups.js";
 import type { SessionEdits } from "../contract/edits.js";
 import type { SessionView } from "../contract/session-reads.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import type { IdentifyRecord } from "../contract/session-writes.js";
+import type { AppendRequest, AppendResult, IdentifyRecord } from "../contract/session-writes.js";
+import { OtherDigests } from "../contract/refusals.js";
+import type { SessionData } from "../contract/session-data.js";
+import type { StoredPage } from "../contract/session-pages.js";
+import type { SideWrite } from "../contract/side-fields.js";
+import type { StoredTurn } from "../contract/turns.js";
 import type { SessionStore, SessionStoreCore } from "../contract/session-store.js";
 import type { Stored, WithoutTexts, WithTexts } from "../contract/stored-texts.js";
-import { sealedData } from "./session-data.js";
 import { sealedCopies } from "./copies.js";
 import { SessionKeys } from "./keys/data-keys.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import { sealedLists } from "./lists.js";
 import type { SealedParts } from "./loaded-store.js";
-import { SealedCalls, sealHead, unlessChanged } from "./sealed-calls.js";
-import { sealedAppend } from "./writes.js";
+import { SealedCalls, sealFields, sealHead, unlessChanged } from "./sealed-calls.js";
 
 /**
  * A store whose records, heads and side fields lie encrypted in the store underneath, with the same contract; limits of
@@ -118,4 +122,90 @@ function identifySealed(calls: SealedCalls, identify: IdentifyRecord): IdentifyR
     const identity = typeof plain === "string" ? identify(plain, position) : undefined;
     return plain === record ? identity : identity && { ...identity, digest: calls.digest(identity.digest) };
   };
+}
+
+/** Data beside the log: seals side fields; opens records of pages. */
+function sealedData(data: Stored<SessionData>, callsOf: CallsOf): WithTexts<SessionData> {
+  return {
+    readSide: async (session, prefix) => {
+      const calls = callsOf(session);
+      const side = await calls.read((caller) => data.readSide(caller, prefix));
+      return calls.opened<{ readonly side: Record<string, string> }>({ side }).side;
+    },
+    writeSide: (session, changes) => writeSide(data, callsOf(session), changes),
+    readPage: (session, request) =>
+      callsOf(session).readTexts<StoredPage | undefined>((caller) => data.readPage(caller, request)),
+  };
+}
+
+async function writeSide(
+  data: Stored<SessionData>,
+  calls: SealedCalls,
+  { expected, set = {}, ...changes }: SideWrite,
+): Promise<boolean> {
+  const write = (asStored: Stored<Readonly<Record<string, string>>> = {}) =>
+    calls.write(
+      (caller, key) => {
+        const wanted = expected && { expected: { ...sealFields(key, expected), ...asStored } };
+        return data.writeSide(caller, { ...changes, set: sealFields(key, set), ...wanted });
+      },
+      (written) => written && Object.keys(set).length > 0,
+    );
+  const isWritten = await write();
+  if (isWritten || expected === undefined) {
+    return isWritten;
+  }
+  // A value may have been stored before the session was encrypted.
+  const side = await calls.read((caller) => data.readSide(caller, ""));
+  const plain = Object.entries(side).filter(([name, text]) => expected[name] === (text as unknown));
+  return plain.length > 0 && write(Object.fromEntries(plain));
+}
+
+type AppendTexts = Pick<AppendRequest, "records" | "side">;
+
+/**
+ * Seals an append and sends it. Where ids may be those of plain records, it is sent again with their digests too, so
+ * that a repetition is one also where encryption was switched on in between.
+ */
+async function sealedAppend<Other extends "stale" = never>(
+  calls: SealedCalls,
+  texts: AppendTexts,
+  send: (caller: Stored<SessionRef>, sealed: Stored<AppendTexts>) => Promise<Stored<AppendResult> | Other>,
+): Promise<AppendResult | Other> {
+  const { records, side } = texts;
+  const { set, ...changes } = side ?? {};
+  const isSet = Object.keys(set ?? {}).length > 0;
+  const stores = (result: Stored<AppendResult> | Other) =>
+    typeof result !== "string" &&
+    (result.appended > 0 || (isSet && result.turn === undefined && result.place?.isHeld !== false));
+  const sent = (hasOther: boolean) =>
+    calls.write((caller, key) => {
+      const sealed = records.map((record) => calls.sealNew(key, record, hasOther));
+      const sealedSide = side && { side: { ...changes, ...(set && { set: sealFields(key, set) }) } };
+      return send(caller, { records: sealed, ...sealedSide });
+    }, stores);
+  const result = await sent(false).catch((error: unknown) => {
+    if (error instanceof OtherDigests) {
+      return sent(true);
+    }
+    throw error;
+  });
+  return typeof result === "string" ? result : openedResult(calls, result);
+}
+
+function openedResult(calls: SealedCalls, { view, turn, ...written }: Stored<AppendResult>): AppendResult {
+  const opened = view && openedView(calls, view);
+  return { ...written, ...(opened && { view: opened }), ...(turn && { turn: calls.opened<StoredTurn>(turn) }) };
+}
+
+/** Undefined for a view that cannot be opened: the write has happened, and the next read reports the reason. */
+function openedView(calls: SealedCalls, view: Stored<SessionView>): SessionView | undefined {
+  try {
+    return calls.opened<SessionView>(view);
+  } catch (error) {
+    if (EncryptionError.isInstance(error)) {
+      return undefined;
+    }
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
--- Acquires the hold and increments the fence, or joins the FIFO queue; begins the session where there is none. Reads the
--- view in the same step. A turn that is stored with its answer acquires nothing.
+-- Acquires the hold and increments the fence, or joins the FIFO queue; begins the session where there is none. Reads
+-- its view. A turn that is stored with its answer acquires nothing.
 --
 -- KEYS: log, ids, state; or state alone, for no view: a cluster refuses a script that names missing keys of a migrating
 --   slot. Holder and waiters are fields of `state`, not keys of their own.

@@ -6,7 +6,7 @@
 -- known, also as discarded. A cut that is sent again finds its own `newRev` and is answered as the first was. An append
 -- that began the session, all of which is stored, is not refused for the epoch that it gave the session. The digests
 -- of plain records differ from those of a writer that seals, who is asked for them where a session may hold any.
--- `sortOut(s, count, digests)` finds among the pairs of hash and digest from ARGV[2] on those that are known, in the log
+-- `sortOut(s, count, digests)` finds, of the pairs of hash and digest from ARGV[2] on, those that are known, in the log
 -- or as discarded, also under one of `digests`, which plain records have: both as a set of indexes, number of
 -- repetitions, conflicts; nothing if one of them cannot be read.
 --

@@ -5,8 +5,8 @@
 -- `endsAt(s, to)` is true if that leaves neither records, also discarded ones, nor head, owner, title or holder;
 -- `endSession()` removes the session then, and returns the reply of an append.
 --
--- `forget(hashes, from)` removes those of the hashes, `idHashLength` characters each, whose position is `from` or behind
--- it, and counts them.
+-- `forget(hashes, from)` removes those of the hashes, `idHashLength` characters each, whose position is at or behind
+-- `from`, and counts them.
 --
 -- The log is cut first: a full server refuses other writes, but none behind that one, so that a rewind can make room.
 -- The view begins with the log again where it would else begin behind its end, with no head that stands for it. Where
@@ -46,7 +46,7 @@ local function endsAt(s, to)
 end
 local function endSession()
   redis.call('UNLINK', unpack(KEYS))
-  return { 'OK', 0, 0, {}, 0, '', '', now(), '' }
+  return { 'OK', 0, 0, {}, 0, '', '', '' }
 end
 local function truncate(s, to, token, hashes, losses, from)
   local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
