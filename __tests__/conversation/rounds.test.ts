@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { splitRounds } from "../../src/conversation/messages/rounds.js";
-import { anyConversation, summary } from "../support/conversations.js";
+import { anyConversation } from "../support/conversations.js";
 import { ai, human, system } from "../support/messages.js";
 
 describe("splitRounds", () => {
@@ -18,10 +18,6 @@ describe("splitRounds", () => {
 
   it("has no round 0 if the first message is human", () => {
     expect(splitRounds([human("a"), human("b")]).map(({ index }) => index)).toEqual([1, 2]);
-  });
-
-  it("never begins a round with a summary, whatever its role", () => {
-    expect(splitRounds([human("a"), summary("so far"), ai("b")]).map(({ index }) => index)).toEqual([1]);
   });
 
   it("counts on from a given first round; what comes before it belongs to the round before", () => {

@@ -10,8 +10,7 @@ import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-hi
 import { simulateReducers } from "../../cli/simulation/simulate-reducers.js";
 import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 import { orderlyConversation } from "../support/conversations.js";
-import { ai, aiCalls, human, system, tool } from "../support/messages.js";
-import { recordedConversations } from "../support/real-conversations.js";
+import { ai, human, system } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 /** One token a character, and three for each request. */
@@ -54,20 +53,6 @@ describe("simulateReducers", () => {
       ...{ requests: 3, sent: 15, cached: 0, billed: 30, reductions: 2, prefixBreaks: 2, questionsSeen: 3 / 6 },
       billedUncached: 30,
     });
-  });
-
-  it("counts a shortened tool result as not seen, and as the end of the cached beginning", async () => {
-    const long = "r".repeat(400);
-    const rounds = [1, 2, 3].flatMap((n) => [human(`q${n}`), aiCalls(`c${n}`), tool(`c${n}`, long), ai(`a${n}`)]);
-    const reducer = new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 50 });
-    const [whole, cut] = await simulateReducers([rounds], [{ name: "whole" }, { name: "cut", reducer }], {
-      tokenCounter,
-    });
-    expect(whole!.toolResultsSeen).toBe(1);
-    expect(cut!.toolResultsSeen).toBeLessThan(1);
-    expect(cut!.sent).toBeLessThan(whole!.sent);
-    expect(cut!.prefixBreaks).toBeGreaterThan(0);
-    expect(cut!.questionsSeen).toBe(1);
   });
 
   it("pays for a summary with the messages that it replaces, and does not take it for a question", async () => {
@@ -122,18 +107,6 @@ describe("simulateReducers", () => {
       }),
       { numRuns: propertyRuns(50) },
     );
-  });
-
-  it("plays the recorded conversations, and a larger target never shows less", async () => {
-    const conversations = recordedConversations().slice(0, 12);
-    const reducers = [4, 8, 16].map((targetCount) => new ChatHistoryTruncationReducer({ targetCount }));
-    const results = await simulateReducers(
-      conversations,
-      reducers.map((reducer) => ({ name: reducer.getName(), reducer })),
-    );
-    const seen = results.map(({ questionsSeen }) => questionsSeen);
-    expect(seen).toEqual([...seen].sort((a, b) => a - b));
-    expect(results.every(({ sent, cached }) => sent > cached && cached > 0)).toBe(true);
   });
 });
 
