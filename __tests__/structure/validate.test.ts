@@ -108,12 +108,20 @@ describe("a custom profile", () => {
   it.each<[string, object, string]>([
     ["an unknown profile", { profile: "nobody" }, "profile"],
     ["a name that every object has", { profile: "constructor" }, "profile"],
-    ["a profile without rules", { profile: { name: "mine" } }, "profile"],
-    ["a rule that does not exist", { profile: { name: "mine", rules: { S99: "error" } } }, "profile"],
-    ["a severity that does not exist", { profile: { name: "mine", rules: { S07: "fatal" } } }, "profile"],
-    ["an unknown key", { profile: { name: "mine", rules: {}, callIDs: {} } }, "profile"],
-    ["an unknown key inside", { profile: { name: "mine", rules: {}, callIds: { maxLenght: 9 } } }, "profile"],
-    ["a speaker that does not exist", { profile: { name: "mine", rules: {}, blocks: { human: ["text"] } } }, "profile"],
+    ["a profile without rules", { profile: { name: "mine" } }, "profile.rules"],
+    ["a rule that does not exist", { profile: { name: "mine", rules: { S99: "error" } } }, "profile.rules.S99"],
+    ["a severity that does not exist", { profile: { name: "mine", rules: { S07: "fatal" } } }, "profile.rules.S07"],
+    ["an unknown key", { profile: { name: "mine", rules: {}, callIDs: {} } }, "profile.callIDs"],
+    [
+      "an unknown key inside",
+      { profile: { name: "mine", rules: {}, callIds: { maxLenght: 9 } } },
+      "profile.callIds.maxLenght",
+    ],
+    [
+      "a speaker that does not exist",
+      { profile: { name: "mine", rules: {}, blocks: { human: ["text"] } } },
+      "profile.blocks.human",
+    ],
     ["an unknown purpose", { purpose: "fun" }, "purpose"],
     ["hasTools that is not a boolean", { hasTools: "yes" }, "hasTools"],
     ["a misspelt option", { profle: "anthropic" }, "profle"],
@@ -130,14 +138,13 @@ describe("a custom profile", () => {
     const messageOf = (profile: object) =>
       (catchError(() => validateConversation([], { profile } as never)) as Error).message;
     expect(messageOf({ name: "mine", rules: { S99: "error" } })).toBe(
-      'validateConversation: option "profile.rules" names the unknown rule "S99"; ' +
-        "the rules are the keys of structureRules.",
+      'validateConversation: there is no option "profile.rules.S99"; did you mean "S09"?',
     );
     expect(messageOf({ name: "mine", rules: {}, callIds: { maxLenght: 9 } })).toBe(
-      'validateConversation: option "profile.callIds" has no key "maxLenght"; remove it or check its spelling.',
+      'validateConversation: there is no option "profile.callIds.maxLenght"; did you mean "maxLength"?',
     );
     expect(messageOf({ name: "mine", rules: {}, callIds: { maxLength: "9" } })).toBe(
-      'validateConversation: option "profile.callIds.maxLength" must be an integer of 0 or more.',
+      'validateConversation: option "profile.callIds.maxLength" must be an integer of 0 or more; got "9" (string).',
     );
   });
 

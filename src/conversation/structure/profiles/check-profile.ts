@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../../base/errors.js";
-import { lazy, nonNegativeInteger, objectOf } from "../../../base/options.js";
+import { lazy, nonNegativeInteger, objectOf, parseOptions } from "../../../base/options.js";
 import { type Adapter, adapters } from "../adapters/adapter.js";
 import { ruleIds } from "../rules/rules.js";
 import type { BuiltInProfile } from "./built-in-profiles.js";
@@ -57,8 +57,8 @@ const checkedProfiles = new WeakSet<StructureProfile>();
 /**
  * Checks the name of a profile, or a profile of the application's: that once, by its identity.
  *
- * @throws ConfigurationError `profile`, naming `owner`, for an unknown name and for an invalid profile, such as one
- *   with an unknown rule or key.
+ * @throws ConfigurationError naming `owner`: `profile` for an unknown name, the path of what is wrong in a profile,
+ *   such as an unknown rule or key.
  */
 export function checkProfile(
   owner: string,
@@ -73,21 +73,8 @@ export function checkProfile(
     throw new ConfigurationError("profile", `${owner}: option "profile" must be a profile or one of ${list}.`);
   }
   if (!checkedProfiles.has(profile)) {
-    const { error } = profileSchema().safeParse(profile);
-    if (error !== undefined) {
-      throw new ConfigurationError("profile", `${owner}: ${problemOf(error.issues[0]!)}.`);
-    }
+    parseOptions(owner, z.object({ profile: profileSchema() }), { profile });
     checkedProfiles.add(profile);
   }
   return profile;
-}
-
-function problemOf(issue: z.core.$ZodIssue): string {
-  const path = ["profile", ...issue.path].join(".");
-  if (issue.code !== "unrecognized_keys") {
-    return `option "${path}" ${issue.message.startsWith("must ") ? issue.message : "is invalid"}`;
-  }
-  return path === "profile.rules"
-    ? `option "${path}" names the unknown rule "${issue.keys[0]}"; the rules are the keys of structureRules`
-    : `option "${path}" has no key "${issue.keys[0]}"; remove it or check its spelling`;
 }
