@@ -19,6 +19,12 @@ describe("repairConversation", () => {
     ]);
   });
 
+  it("keeps a result whose message was rewritten without a name, and names its tool", () => {
+    const rewritten = new ToolMessage({ content: "cut", tool_call_id: "a" });
+    const { messages } = repairConversation([human("q"), aiCalls("a"), rewritten], { profile: "mistral" });
+    expect(messages[2]).toMatchObject({ content: "cut", name: "lookup" });
+  });
+
   it("accepts a message with very many calls like any other", () => {
     const ids = Array.from({ length: 130_000 }, (_, index) => `c${index}`);
     expect(
