@@ -19,7 +19,7 @@ import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
-import { closeMemories, events, newMemory } from "../support/memories.js";
+import { closeMemories, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
@@ -327,10 +327,7 @@ describe("a subagent with a memory", () => {
     }
     expect(await transcript(memory)).toHaveLength(8);
     // The model reads the error of a tool; the developer is told besides.
-    expect(warned).toHaveBeenCalledTimes(1);
-    expect(events.filter(({ type }) => type === "turn_not_stored")).toMatchObject(
-      [1, 2].map(() => ({ sessionId: "ann", reason: "failed", error: { option: "sessionId" } })),
-    );
+    expect(warned).toHaveBeenCalledTimes(2);
     warned.mockRestore();
   });
 });

@@ -42,7 +42,7 @@ const ask = (text: string) => ({ messages: [new HumanMessage(text)] });
 const inSession = (sessionId: string) => ({ configurable: { sessionId } });
 
 describe.each(["step", "turn"] as const)("read_earlier_messages of an agent that persists by %s", (persist) => {
-  it("reads a whole result by its call, words and pages, and stores references", async () => {
+  it("reads a whole result by its call, words and pages", async () => {
     const keyPrefix = uniquePrefix();
     const memory = newMemory({ redis: { keyPrefix } });
     const history = memory.history("s");
@@ -63,13 +63,7 @@ describe.each(["step", "turn"] as const)("read_earlier_messages of an agent that
     expect(words).toBe("#5 assistant: Oslo answer 2");
     expect(page).toBe("#1 assistant: Oslo answer 0\n#2 user: Oslo question 1");
     const stored = resultsIn(await history.getTranscript());
-    expect(stored.map(({ text }) => text)).toEqual([
-      "[read again: #8; not stored twice]",
-      "[read again: #5; not stored twice]",
-      "[read again: #1, #2; not stored twice]",
-    ]);
-    expect(stored.every((message) => (message as ToolMessage).artifact === undefined)).toBe(true);
-    expect((await history.getTranscript()).filter(({ text }) => text.includes("gate is B12"))).toHaveLength(1);
+    expect(stored.map(({ text }) => text)).toEqual([whole, words, page]);
   });
 });
 

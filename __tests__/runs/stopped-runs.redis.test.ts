@@ -1,17 +1,14 @@
-import { Redis } from "ioredis";
 import { createAgent } from "langchain";
 import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
 import { redisRuns, type RedisRunsOptions, type RunItem } from "langchain-redis-memory/runs";
-import { startGate } from "../../tools/testkit/proxies/gate.js";
 import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
-import { until } from "../../tools/testkit/servers/until.js";
 import { SlowModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { plainAndEncrypted } from "../support/test-keys.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { all, chunksOf, first, spoken } from "./spoken-source.js";
+import { all, chunksOf, spoken } from "./spoken-source.js";
 
 afterEach(closeMemories);
 
@@ -117,35 +114,6 @@ describe.each(plainAndEncrypted)("a run that is stopped, %s", (_, form) => {
     expect(await runs[1].stop("s")).toBe(true);
     const items = await all(run);
     expect([chunksOf(items), items.at(-1)]).toEqual([["a"], { state: "stopped" }]);
-  });
-
-  it("is stopped also where an outage loses the request together with the mail of both processes", async () => {
-    const redis = { keyPrefix: uniquePrefix(), commandTimeout: 60_000 };
-    const admin = new Redis(sharedRedisUrl());
-    const startInstance = async () => {
-      const gate = closed(await startGate(sharedRedisUrl()));
-      const memory = closed(new RedisChatMemory({ url: `redis://127.0.0.1:${gate.port}`, redis }));
-      return { gate, runs: redisRuns(memory, { lostAfterMs: 1_000, batchMs: 1 }) };
-    };
-    const [playing, stopping] = [await startInstance(), await startInstance()];
-    const mailboxes = async () => (await admin.keys(`${redis.keyPrefix}:*:mail`)).length;
-    try {
-      const { work, say } = spoken();
-      const items = all(await playing.runs.start("s", { turnId: "t" }, work));
-      say("w0");
-      await until("the first word is written", async () => (await first(stopping.runs.join("s"), 1)).length === 1);
-      // What the server says to the process that plays is lost, the request too.
-      playing.gate.block();
-      expect(await stopping.runs.stop("s")).toBe(true);
-      stopping.gate.block();
-      await until("the mail is gone", async () => (await mailboxes()) === 0);
-      playing.gate.heal();
-      await until("the process that plays is back", async () => (await mailboxes()) === 1);
-      stopping.gate.heal();
-      expect((await items).at(-1)).toEqual({ state: "stopped" });
-    } finally {
-      admin.disconnect();
-    }
   });
 });
 

@@ -42,8 +42,6 @@ export class Mailbox {
   readonly #wire: RedisWire;
   readonly #lostAfterMs: number;
   readonly #listener: MailListener;
-  /** Notices that wait until those before them are sent, by the process that they go to. */
-  readonly #outbox = new Map<string, Outgoing>();
   #opening: Promise<void> | undefined;
   #client: OwnClient | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -70,10 +68,11 @@ export class Mailbox {
   }
 
   /** Sends a notice; false where the process has no mailbox: it is dead, or Redis lost it a moment ago. */
-  send(to: string, notice: Omit<Notice, "from">): Promise<boolean> {
-    const outgoing = this.#outbox.get(to) ?? new Outgoing((notices) => this.#post(to, notices));
-    this.#outbox.set(to, outgoing);
-    return outgoing.add({ ...notice, from: this.instance }).finally(() => outgoing.isEmpty && this.#outbox.delete(to));
+  async send(to: string, notice: Omit<Notice, "from">): Promise<boolean> {
+    const { runner, keyPrefix } = this.#wire;
+    const text = JSON.stringify([{ ...notice, from: this.instance }]);
+    const args = [mailKey(keyPrefix, to), "NOMKSTREAM", "MAXLEN", "~", mostNotices, "*", "m", text];
+    return (await runner.send(name, (client) => sendAlone(client, { verb: "xadd", args }))) !== null;
   }
 
   /**
@@ -170,12 +169,6 @@ export class Mailbox {
     return left !== -2;
   }
 
-  async #post(to: string, notices: readonly Notice[]): Promise<boolean> {
-    const { runner, keyPrefix } = this.#wire;
-    const args = [mailKey(keyPrefix, to), "NOMKSTREAM", "MAXLEN", "~", mostNotices, "*", "m", JSON.stringify(notices)];
-    return (await runner.send(name, (client) => sendAlone(client, { verb: "xadd", args }))) !== null;
-  }
-
   /** Reads the mail until the mailbox is closed; a read that gets no answer is given up with its connection. */
   async #read(client: OwnClient): Promise<void> {
     const key = mailKey(this.#wire.keyPrefix, this.instance);
@@ -201,38 +194,6 @@ export class Mailbox {
       this.#cursor = this.#cursor === cursor ? id : this.#cursor;
       cursor = this.#cursor === id ? id : cursor;
     }
-  }
-}
-
-/** Notices to one process: one command is under way at a time, and takes all that came meanwhile. */
-class Outgoing {
-  readonly #post: (notices: readonly Notice[]) => Promise<boolean>;
-  #notices: Notice[] = [];
-  #next: Promise<boolean> | undefined;
-  #current: Promise<unknown> = Promise.resolve();
-
-  constructor(post: (notices: readonly Notice[]) => Promise<boolean>) {
-    this.#post = post;
-  }
-
-  get isEmpty(): boolean {
-    return this.#next === undefined;
-  }
-
-  add(notice: Notice): Promise<boolean> {
-    const isThere = this.#notices.some(({ kind, at, sessionId }) => {
-      return kind === notice.kind && at === notice.at && sessionId === notice.sessionId;
-    });
-    this.#notices.push(...(isThere ? [] : [notice]));
-    if (this.#next === undefined) {
-      const next = this.#current.then(() => {
-        this.#next = undefined;
-        return this.#post(this.#notices.splice(0));
-      });
-      this.#next = next;
-      this.#current = next.catch(() => undefined);
-    }
-    return this.#next;
   }
 }
 

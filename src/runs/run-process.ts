@@ -10,7 +10,7 @@ import { Mailbox, type Notice } from "./mailbox.js";
 import { Producer } from "./producer.js";
 import type { RunItem } from "./run.js";
 import type { ChunkPlace, RunEnd, RunLog } from "./run-log.js";
-import { runTtlMs, RunStore, type RunMeta, type StoredRun } from "./run-store.js";
+import { RunStore, type RunMeta, type StoredRun } from "./run-store.js";
 import { RunSteers, SteerStore } from "./steers.js";
 
 /** The settings of the runs of a process. */
@@ -30,14 +30,6 @@ interface Reading {
   readonly stored: () => Promise<readonly RunItem[]>;
 }
 
-/** A run that another process was asked to stop. */
-interface AskedStop {
-  readonly session: SessionRef;
-  readonly run: StoredRun;
-  /** When it was asked, as `performance.now()`. */
-  readonly since: number;
-}
-
 /** The runs that this process produces, and those of others that it follows for its readers. */
 export class RunProcess {
   readonly store: RunStore;
@@ -53,8 +45,6 @@ export class RunProcess {
   readonly #calls = new Map<string, string>();
   readonly #playing = new Set<Promise<void>>();
   readonly #feeds = new Map<string, Feed>();
-  /** By name: until their end is seen, because an outage may lose the notice. */
-  readonly #stops = new Map<string, AskedStop>();
 
   constructor(setting: ProcessSetting) {
     const { wire, ring, context, lostAfterMs } = setting;
@@ -67,7 +57,6 @@ export class RunProcess {
       beat: () => {
         this.#feeds.forEach((feed) => void feed.beat());
         this.#producers.forEach((producer) => void producer.prolong());
-        this.#stops.forEach((stop, name) => void this.#stopAgain(name, stop).catch(() => undefined));
       },
     });
     context.holds.mark = this.mailbox.instance;
@@ -170,25 +159,8 @@ export class RunProcess {
       return true;
     }
     await this.mailbox.open();
-    const name = nameOf(session, at);
     const isHeard = await this.mailbox.send(meta.instance, { kind: "stop", at, sessionId: session.id });
-    if (isHeard) {
-      this.#stops.set(name, this.#stops.get(name) ?? { session, run, since: performance.now() });
-      return true;
-    }
-    return (await this.endIfDead(session, run)) || this.stop(session, run);
-  }
-
-  /** Asks once more where the run goes on. */
-  async #stopAgain(name: string, { session, run, since }: AskedStop): Promise<void> {
-    const now = await this.store.look("stopRun", session);
-    // A run that is not there may be one that its process writes again.
-    const isOver = now !== undefined && (now.at !== run.at || now.end !== undefined);
-    if (isOver || performance.now() - since > runTtlMs.ended) {
-      this.#stops.delete(name);
-    } else {
-      await this.stop(session, run);
-    }
+    return isHeard || (await this.endIfDead(session, run)) || this.stop(session, run);
   }
 
   /** The run that a reader asks for: of a position, unless that is another turn's; of a turn; or the newest one. */

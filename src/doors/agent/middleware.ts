@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { BaseMessage } from "@langchain/core/messages";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import type { ZodObject } from "zod";
-import { type RedisChatMemory, contextOf } from "../../memory/histories/redis-chat-memory.js";
+import type { RedisChatMemory } from "../../memory/histories/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions, type SchemaOutput } from "../../base/options.js";
 import { sessionOf } from "../../memory/histories/redis-chat-message-history.js";
 import type { BuiltInProfile } from "../../conversation/structure/profiles/built-in-profiles.js";
@@ -11,7 +11,7 @@ import { resolveProfileChoice } from "../../conversation/structure/profiles/reso
 import { AgentHooks } from "./hooks.js";
 import { splitState } from "./state.js";
 import { askedState } from "./asked-question.js";
-import { currentConfig, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
+import { currentConfig, namespaceOf, placeOf, type AgentRuntime } from "./run-place.js";
 import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../../memory/session/identity.js";
 import { holdPolicy, turnFields } from "../../memory/turns/defaults.js";
@@ -37,7 +37,7 @@ export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefin
   readonly contextSchema?: Schema;
   /**
    * Gives the model the tool `read_earlier_messages`: it reads stored messages of the run's session again, by words, by
-   * the call of a shortened result or by position. Its results are stored as references.
+   * the call of a shortened result or by position.
    * @default false
    */
   readonly readEarlier?:
@@ -112,10 +112,9 @@ type CheckedOptions = SchemaOutput<typeof optionsSchema>;
 
 /** Finds the place and the session of each run. */
 function sessionFinder({ memory, sessionId, contextSchema }: CheckedOptions) {
-  const findPlace = placeFinder(contextOf(memory)?.onEvent);
   return (config: AgentRuntime) => {
     const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
-    const place = findPlace(config, { sessionId, context });
+    const place = placeOf(config, { sessionId, context });
     const history = memory.history(place.sessionId, place.identity);
     return { place, history, session: sessionOf(owner, history) };
   };

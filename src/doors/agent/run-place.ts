@@ -1,6 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import { report, type MemoryEventHandler } from "../../base/events.js";
 import { ConfigurationError } from "../../base/errors.js";
 import {
   sessionIdOf,
@@ -82,18 +81,21 @@ export function isPartOf(caller: AgentRuntime, run: AgentRuntime): boolean {
  * @throws ConfigurationError `sessionId` without an id, and in a subagent whose middleware lacks that option; errors of
  *   {@link readRunNames}.
  */
-function placeOf(
+export function placeOf(
   config: AgentRuntime,
   { sessionId, context }: { readonly sessionId: SessionIdOption<AgentRuntime> | undefined; readonly context: unknown },
 ): RunPlace {
   const { configurable = {} } = config;
   const isSubagent = isInTool(config);
   if (isSubagent && sessionId === undefined) {
-    throw new ConfigurationError(
+    const error = new ConfigurationError(
       "sessionId",
       `${owner}: this agent runs inside a tool of another agent, whose session it would write into; ` +
         'give its middleware the option "sessionId".',
     );
+    // LangChain passes a tool's error to the model, where no developer sees it.
+    process.emitWarning(error);
+    throw error;
   }
   const run = { configurable, ...(context !== undefined && { context }) };
   const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
@@ -104,30 +106,5 @@ function placeOf(
     sessionId: sessionIdOf({ named, run, owner, hint: sessionHint }),
     identity: { ...names.owner, ...own },
     turnId: isSubagent ? undefined : names.turnId,
-  };
-}
-
-/**
- * Finds the place of each run. Reports a subagent without one by an event, and once on the console: LangChain passes a
- * tool's error to the model, where no developer sees it.
- */
-export function placeFinder(onEvent: MemoryEventHandler | undefined): typeof placeOf {
-  let isTold = false;
-  return (config, options) => {
-    try {
-      return placeOf(config, options);
-    } catch (error) {
-      if (isInTool(config)) {
-        const { configurable = {} } = config;
-        const sessionId = [configurable["sessionId"], configurable["thread_id"]].find((id) => typeof id === "string");
-        const place = { sessionId: (sessionId as string | undefined) ?? "", turnId: undefined };
-        report(onEvent, { type: "turn_not_stored", ...place, reason: "failed", error });
-        if (!isTold) {
-          isTold = true;
-          process.emitWarning(error as Error);
-        }
-      }
-      throw error;
-    }
   };
 }

@@ -5,7 +5,7 @@ import { mayCall } from "../../conversation/messages/calls.js";
 import { roleOf } from "../../conversation/messages/roles.js";
 import { sessionIdSchema, type SessionIdOption } from "../../memory/session/identity.js";
 import type { SteeredRuns } from "../../memory/turns/said-to-run.js";
-import { currentConfig, placeFinder, type AgentRuntime } from "./run-place.js";
+import { currentConfig, placeOf, type AgentRuntime } from "./run-place.js";
 
 /** Options of {@link steeringMiddleware}. */
 export interface SteeringMiddlewareOptions {
@@ -48,10 +48,9 @@ const optionsSchema = lazy(() =>
  */
 export function steeringMiddleware(options: SteeringMiddlewareOptions): AgentMiddleware {
   const { runs, sessionId } = parseOptions("steeringMiddleware", optionsSchema(), options);
-  const findPlace = placeFinder(undefined);
   const said = () => {
     const config = currentConfig();
-    const place = findPlace(config, { sessionId, context: config.context });
+    const place = placeOf(config, { sessionId, context: config.context });
     return runs.saidTo(place.sessionId, place.turnId);
   };
   return createMiddleware({

@@ -71,9 +71,8 @@ export const readEarlierOption = lazy(() =>
  * `readEarlier` of `redisMemoryMiddleware`.
  *
  * The model asks by words (`query`), by the call of a result (`toolCallId`) or by position (`from`, `limit`), and goes
- * on in a long answer with `offset`. A history stores the tool's message as a reference, not as the text again. A
- * search reads pages of at most 500 messages from the newest on, so that neither Redis nor this process is busy for
- * long.
+ * on in a long answer with `offset`. A search reads pages of at most 500 messages from the newest on, so that neither
+ * Redis nor this process is busy for long.
  * Messages that `retention` discarded are said to be gone.
  *
  * @throws ConfigurationError naming the option.
@@ -103,28 +102,15 @@ const parameters = {
 export function earlierTool({ maxTokens }: EarlierLimits, find: () => ConversationSession): StructuredToolInterface {
   const read = async (args: unknown) => {
     const session = find();
-    const { text, positions } = await readEarlier(session, args as Asked);
+    const text = await readEarlier(session, args as Asked);
     const counter = session.context.tokenCounter ?? approximateCounter();
-    const shown = await bounded(text, { offset: amountIn((args as Asked).offset, 0), maxTokens, counter });
-    const places = positions.map((position) => `#${position}`).join(", ");
-    return [shown, { reference: `[read again: ${places || "nothing found"}; not stored twice]` }];
+    return bounded(text, { offset: amountIn((args as Asked).offset, 0), maxTokens, counter });
   };
-  return tool(read, {
-    name: readEarlierName,
-    description,
-    schema: parameters,
-    responseFormat: "content_and_artifact",
-  }) as unknown as StructuredToolInterface;
+  return tool(read, { name: readEarlierName, description, schema: parameters }) as unknown as StructuredToolInterface;
 }
 
 /** The model's arguments, of which none can be trusted. */
 type Asked = Readonly<Record<"query" | "toolCallId" | "from" | "limit" | "offset", unknown>>;
-
-/** Messages found, oldest first. */
-interface Earlier {
-  readonly text: string;
-  readonly positions: readonly number[];
-}
 
 interface Found {
   readonly position: number;
@@ -133,7 +119,7 @@ interface Found {
 
 const mostMessages = 50;
 
-async function readEarlier(session: ConversationSession, { query, toolCallId, from, limit }: Asked): Promise<Earlier> {
+async function readEarlier(session: ConversationSession, { query, toolCallId, from, limit }: Asked): Promise<string> {
   const most = Math.min(mostMessages, Math.max(1, amountIn(limit, 10)));
   const words = typeof query === "string" ? foldedText(query).split(/\s+/).filter(Boolean) : [];
   if (typeof toolCallId === "string" && toolCallId !== "") {
@@ -180,21 +166,14 @@ async function search(session: ConversationSession, { isAsked, mayHold, most }: 
   return { base, entries };
 }
 
-/** The log in pages of about a megabyte, newest first; behind the first one, the next is read while one is searched. */
+/** The log in pages of about a megabyte, newest first. */
 async function* newestFirst(session: ConversationSession): AsyncGenerator<SearchedPage> {
-  let page: SearchedPage = await pageOf(session, { limit: firstRecords });
-  for (let isFirst = true; ; isFirst = false) {
-    const { from, base, records } = page;
-    const read = () => pageOf(session, { before: from, limit: nextLimit(records) });
-    const ahead = isFirst || from <= base ? undefined : read();
-    // Awaited later, or never.
-    ahead?.catch(() => undefined);
+  let page = await pageOf(session, { limit: firstRecords });
+  for (; page.records.length > 0 && page.from > page.base;) {
     yield page;
-    if (from <= base || records.length === 0) {
-      return;
-    }
-    page = await (ahead ?? read());
+    page = await pageOf(session, { before: page.from, limit: nextLimit(page.records) });
   }
+  yield page;
 }
 
 function pageOf(
@@ -240,11 +219,10 @@ function messageIn(record: string, position: number): BaseMessage | undefined {
   }
 }
 
-function said({ base, entries }: { readonly base: number; readonly entries: readonly Found[] }): Earlier {
+function said({ base, entries }: { readonly base: number; readonly entries: readonly Found[] }): string {
   const gone = base > 0 ? [`Messages before #${base} were discarded and cannot be read again.`] : [];
   const lines = entries.map(({ position, message }) => `#${position} ${speakerIn(message)}: ${wordsOf(message)}`);
-  const text = entries.length === 0 ? ["No stored message was found.", ...gone] : lines;
-  return { text: text.join("\n"), positions: entries.map(({ position }) => position) };
+  return (entries.length === 0 ? ["No stored message was found.", ...gone] : lines).join("\n");
 }
 
 const speakers: Readonly<Record<string, string>> = { human: "user", ai: "assistant" };

@@ -1,4 +1,4 @@
-import { ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord } from "../../store/codec/decode-record.js";
 import {
   encodeContent,
@@ -12,7 +12,6 @@ import { ConfigurationError, MemoryError, RecordError } from "../../base/errors.
 import type { NewRecord } from "../../store/contract/session-writes.js";
 import type { ModelUsage } from "../../store/contract/lists.js";
 import { checkNumberOfRecords, checkSizes, type SizeLimits } from "../../store/contract/append-decision.js";
-import { readEarlierName } from "../../conversation/messages/calls.js";
 import { fieldsOf, isRecord } from "../../conversation/messages/values.js";
 import { roleOf } from "../../conversation/messages/roles.js";
 import { breather, countOf, rememberTokens } from "../../conversation/tokens/counted-messages.js";
@@ -170,15 +169,11 @@ export function prepareMessages(
   messages: readonly BaseMessage[],
   { turnId, side }: Pick<AppendOptions, "turnId" | "side">,
 ): CopiedMessage[] | Promise<CopiedMessage[]> {
-  const repeats = Array.isArray(messages) && messages.some(mayRepeat);
-  const own = repeats
-    ? messages.map((message) => (mayRepeat(message) ? withoutRepetition(message) : message))
-    : messages;
-  const copies = copyMessages(own, { sessionId, turnId });
+  const copies = copyMessages(messages, { sessionId, turnId });
   const { forms, tokenCounter } = context;
   return forms === undefined && tokenCounter === undefined
     ? copies
-    : formedAndCounted({ sessionId, context }, own, { copies, side });
+    : formedAndCounted({ sessionId, context }, messages, { copies, side });
 }
 
 async function formedAndCounted(
@@ -198,26 +193,6 @@ async function formedAndCounted(
     await countCopies(tokenCounter, encoded, stored);
   }
   return encoded;
-}
-
-const references = new WeakMap<BaseMessage, BaseMessage>();
-
-/** The message to store: a reference in the place of a result that repeats what is stored. */
-export function withoutRepetition(message: BaseMessage): BaseMessage {
-  const { artifact, id, name, tool_call_id, status } = message as ToolMessage;
-  const text: unknown = name === readEarlierName && isRecord(artifact) ? artifact["reference"] : undefined;
-  const reference = references.get(message);
-  if (typeof text !== "string" || reference !== undefined) {
-    return reference ?? message;
-  }
-  const made = new ToolMessage({ content: text, id, name, tool_call_id, status });
-  references.set(message, made);
-  return made;
-}
-
-/** True for a result of the tool that reads stored messages; false also for what is no message. */
-function mayRepeat(message: BaseMessage | null | undefined): boolean {
-  return message?.name === readEarlierName;
 }
 
 /** Copies of the stored forms, under the ids of the given messages. */

@@ -24,12 +24,12 @@ const [shownMessages, shownCharacters] = [20, 2_000];
 const titleCharacters = 100;
 /** Rounds of a session after which no title is tried any more. */
 const lastRound = 3;
-const [timeoutMs, leaseMs] = [30_000, 60_000];
+const timeoutMs = 30_000;
 
 /**
  * Gives a session without a title one after its first answer, made by a model. Never throws: a failure is an event, and
- * the next answer tries again, up to the third round. Once over all processes: under the session's lease, stored by
- * compare-and-set, so that a title that anybody else gave meanwhile stays.
+ * the next answer tries again, up to the third round. Once in a process, and stored by compare-and-set, so that a title
+ * that anybody else gave meanwhile stays.
  */
 export async function giveTitle(
   { sessionId, ref, context }: SessionOfMemory,
@@ -43,24 +43,23 @@ export async function giveTitle(
     return;
   }
   const { owner } = ref;
-  const place = { store: context.store as TitledStore, ref: { id: sessionId, ...(owner !== undefined && { owner }) } };
+  const place = { store: context.store, ref: { id: sessionId, ...(owner !== undefined && { owner }) } };
   try {
-    if (
-      !(await lacksTitle(place)) ||
-      (await titleUnderLease(place, { ...context.titles!, onEvent: context.onEvent }))
-    ) {
-      titled.set(sessionId, true);
+    titled.set(sessionId, true);
+    const details = await lacksTitle(place);
+    if (details && !(await gaveTitle(place, details, { ...context.titles!, onEvent: context.onEvent }))) {
+      titled.delete(sessionId);
     }
   } catch (error) {
+    titled.delete(sessionId);
     report(context.onEvent, { type: "title_failed", sessionId, error });
   }
 }
 
 type TitleModel = NonNullable<MemorySettings["titles"]>;
-type TitledStore = SessionStore;
 
 interface Place {
-  readonly store: TitledStore;
+  readonly store: SessionStore;
   readonly ref: SessionOfMemory["ref"];
 }
 
@@ -73,41 +72,29 @@ async function lacksTitle({ store, ref }: Place): Promise<SessionDetails | undef
   return details === undefined || details.label.title !== undefined || details.rounds > lastRound ? undefined : details;
 }
 
-/** False while another process holds the lease, and where the session was cleared while the model thought. */
-async function titleUnderLease(
-  place: Place,
+/** False where the session was cleared while the model thought. */
+async function gaveTitle(
+  { store, ref }: Place,
+  details: SessionDetails,
   { model, prompt = defaultPrompt, onEvent }: TitleModel & Pick<SessionOfMemory["context"], "onEvent">,
 ): Promise<boolean> {
-  const { store, ref } = place;
-  const lease = await store.data.acquireLease(ref, leaseMs);
-  if (lease === undefined) {
+  const { records, from } = await readLog(store, ref, { limit: shownMessages });
+  const shown = decodeMessages(records, { sessionId: ref.id, strict: false, onEvent: undefined }, from);
+  const written = await askForTitle(model, [
+    new SystemMessage(prompt),
+    new HumanMessage(asText(withoutRefusedMessages(shown))),
+  ]);
+  // Cleared meanwhile: what was said before is not to be seen in the list.
+  if ((await store.lists.describe(ref))?.createdAt !== details.createdAt) {
     return false;
   }
-  try {
-    const details = await lacksTitle(place);
-    if (details === undefined) {
-      return true;
-    }
-    const { records, from } = await readLog(store, ref, { limit: shownMessages });
-    const shown = decodeMessages(records, { sessionId: ref.id, strict: false, onEvent: undefined }, from);
-    const written = await askForTitle(model, [
-      new SystemMessage(prompt),
-      new HumanMessage(asText(withoutRefusedMessages(shown))),
-    ]);
-    // Cleared meanwhile: what was said before is not to be seen in the list.
-    if ((await store.lists.describe(ref))?.createdAt !== details.createdAt) {
-      return false;
-    }
-    const metadata = details.label.metadata === undefined ? {} : { metadata: namesIn(details.label).metadata };
-    const label = labelOf("titles", { title: titleIn(written), ...metadata });
-    if ((await store.lists.relabel(ref, { label, version: details.labelVersion })) === "changed") {
-      const usage = (written.reply as Partial<AIMessage>).usage_metadata;
-      report(onEvent, { type: "titled", sessionId: ref.id, ...(usage && { usage }) });
-    }
-    return true;
-  } finally {
-    await store.data.releaseLease(ref, lease);
+  const metadata = details.label.metadata === undefined ? {} : { metadata: namesIn(details.label).metadata };
+  const label = labelOf("titles", { title: titleIn(written), ...metadata });
+  if ((await store.lists.relabel(ref, { label, version: details.labelVersion })) === "changed") {
+    const usage = (written.reply as Partial<AIMessage>).usage_metadata;
+    report(onEvent, { type: "titled", sessionId: ref.id, ...(usage && { usage }) });
   }
+  return true;
 }
 
 /** Outside of the current run: its stream must not show the title, and its end must not stop it. */

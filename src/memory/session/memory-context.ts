@@ -100,8 +100,8 @@ export interface MemorySettings extends StoreSettings {
    */
   readonly beforeStore?: BeforeStore;
   /**
-   * Gives a session without a title one after its first answer, in the background, once over all processes: of two
-   * titles the one that is there stays. The model sees the stored forms of the first 20 messages. A failure is an event
+   * Gives a session without a title one after its first answer, in the background, once in each process: of two titles
+   * the one that is there stays. The model sees the stored forms of the first 20 messages. A failure is an event
    * `title_failed`, and the next answer tries again, up to the third round; `titled` reports its usage.
    * @default none
    */

@@ -8,7 +8,6 @@ import { refusedMarkOf } from "../../conversation/messages/roles.js";
 import { splitsStep } from "../../conversation/messages/steps.js";
 import { StructureError } from "../../base/errors.js";
 import { countOf, countTotal } from "../../conversation/tokens/counted-messages.js";
-import { withoutRepetition } from "./encode-records.js";
 import type { MemoryContext } from "./memory-context.js";
 import type { DecodedView, StoredEntry } from "./view.js";
 
@@ -141,8 +140,7 @@ async function headOf(
       stored.push(message);
       continue;
     }
-    const own = withoutRepetition(message);
-    const [form = own] = forms === undefined ? [] : await forms.of([own]);
+    const [form = message] = forms === undefined ? [] : await forms.of([message]);
     const tokens = counter === undefined ? undefined : { [counter.id]: await countOf(counter, form) };
     records.push(encodeMessage(form, { id: messageIdOf(message, { index }), ...(tokens && { tokens }) }).record);
     stored.push(form);
