@@ -2,7 +2,7 @@ import { decodeHead, encodeHead } from "../../src/store/codec/head.js";
 import { decodeRecord } from "../../src/store/codec/decode-record.js";
 import { encodeMessage } from "../../src/store/codec/encode-message.js";
 import { RecordError } from "../../src/base/errors.js";
-import { headIds } from "../../src/memory/session/head-ids.js";
+import { headIds } from "../../src/memory/session/screen-pages.js";
 import { ai, human } from "../support/messages.js";
 
 describe("a head", () => {

@@ -5,7 +5,6 @@ import { roleOf } from "../../conversation/messages/roles.js";
 import { ConflictError, MemoryError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
 import { mayHold } from "../../memory/session/hold/acquire-hold.js";
-import type { ModelPlan } from "../../conversation/structure/seam/model-input.js";
 import type { HoldPolicy } from "../../memory/turns/defaults.js";
 import { checkpointerOf } from "../../memory/turns/langgraph-config.js";
 import { showAnswer } from "../../memory/turns/show-answer.js";
@@ -172,7 +171,7 @@ export class AgentHooks {
     const { messages: state } = request.state;
     const planned = await run.turn.requests.planOf({ model: request.model, tools: toolsOf(request), config });
     const messages = await run.request(state, request.messages, { planned, config, ...partsOf(request) });
-    const { sent, bound } = await this.#prepared({ ...request, messages }, planned);
+    const { sent, bound } = await preparedCall({ ...request, messages }, planned, this.#setting.session.observer);
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();
     const answer = async () => handler(sent);
@@ -181,11 +180,6 @@ export class AgentHooks {
     const response = changedResponse(reply, (message) => run.answered(stamp(message), state));
     const message = messageOf(response);
     return message === undefined && isStructured(response) ? (asAnswer(response) as Response) : response;
-  }
-
-  #prepared<Request extends CallRequest>(request: Request, planned: ModelPlan) {
-    const { sessionId, context } = this.#setting.session;
-    return preparedCall(request, planned, { sessionId, onEvent: context.onEvent });
   }
 
   /** Returns the stored answer as the model's, and streams it. */

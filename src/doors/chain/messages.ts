@@ -6,7 +6,6 @@ import {
   type BaseMessage,
   type BaseMessageLike,
 } from "@langchain/core/messages";
-import type { TurnOutput } from "../../store/codec/encode-message.js";
 import { toMessage, isRecord, valueIn } from "../../conversation/messages/values.js";
 import { ConfigurationError } from "../../base/errors.js";
 import type { ModelInput } from "../../conversation/structure/seam/model-input.js";
@@ -285,9 +284,4 @@ export function storedOutput(
   }
   const value = { message: answer, messages, text, conversation, json }[output.as];
   return { value: output.key === undefined ? value : { [output.key]: value }, messages };
-}
-
-/** Description of an output from which it can be rebuilt; undefined if that is impossible. */
-export function describeOutput(as: TurnOutput["as"], count: number, key: string | undefined): TurnOutput | undefined {
-  return count < 1 ? undefined : { as, count, ...(key !== undefined && { key }) };
 }

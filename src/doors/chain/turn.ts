@@ -11,7 +11,6 @@ import { Turn } from "../../memory/turns/turn.js";
 import {
   answerOf,
   type ChainInput,
-  describeOutput,
   inputMessages,
   runnableInput,
   type StoredOutput,
@@ -191,8 +190,9 @@ export class ChainTurn {
     const { messages, as, key } = answerOf(output, options, input);
     const said = isOneAnswer(messages) ? messages : (await listing()).newAnswers(this.#made.sent, messages);
     const answered = said.map((message) => this.#steps.get(message.id) ?? this.#turn.answered(message));
-    const kind = as === "messages" && answered.length < messages.length ? "conversation" : as;
-    const described = kind && describeOutput(kind, answered.length, key);
+    const kind = as === "messages" && answered.length < messages.length ? ("conversation" as const) : as;
+    const count = answered.length;
+    const described = kind && count > 0 ? { as: kind, count, ...(key !== undefined && { key }) } : undefined;
     await this.#turn.finish([...this.#turn.unstored, ...this.#unstored(answered)], { output: described });
     const stored = this.replay;
     return stored === undefined ? output : (stored.value as Output);
@@ -256,7 +256,7 @@ function isOneAnswer(messages: readonly BaseMessage[]): boolean {
 /** The request of a turn in the form of the chain's input. */
 async function madeRequest({ options, session, config, input }: ChainRun, turn: Turn): Promise<MadeRequest> {
   const { runnable: model, profile = session.context.profile } = options;
-  const observer = { sessionId: session.sessionId, onEvent: session.context.onEvent };
+  const { observer } = session;
   const { planned, ...made } = await turn.request({ model, config });
   const whole = isHidden(planned) ? (await wiring()).withoutThoughts(made, observer) : made;
   const { runnable, input: forModel } = needsWires(planned)

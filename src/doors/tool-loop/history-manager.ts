@@ -166,7 +166,7 @@ export class HistoryManager {
     const { turn: opened, uploads } = await this.#reader.read(turn.name);
     await this.#number();
     const { model } = this.#options;
-    const planned = await planOf(this.#profile, { model, tools: this.#options.tools }, this.#observer);
+    const planned = await planOf(this.#profile, { model, tools: this.#options.tools }, this.#session.observer);
     const stored = readStoredHistory(await opened.requests.openedFor(planned.plan.criteria.profile), original);
     const earlier = await this.#cleaner.clean(stored.earlier, call.removeFromText);
     const said = [...earlier, ...stored.steps, ...turn.steps.map(({ message }) => message)];
@@ -215,14 +215,9 @@ export class HistoryManager {
 
   async #withBoundThoughts(window: FittedWindow, profile: ModelPlan["profile"]): Promise<FittedWindow> {
     const request = { profile, messages: window.messages, tools: this.#tools ?? profile.tools };
-    const bound = await boundThoughts(request, this.#observer);
+    const bound = await boundThoughts(request, this.#session.observer);
     this.#stamp = bound?.stamp;
     return bound === undefined ? window : { ...window, messages: bound.messages };
-  }
-
-  get #observer() {
-    const { sessionId, context } = this.#session;
-    return { sessionId, onEvent: context.onEvent };
   }
 
   /**

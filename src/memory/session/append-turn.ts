@@ -15,7 +15,7 @@ import { sessionLabel } from "../../store/contract/refusals.js";
 import type { StoredTurn } from "../../store/contract/turns.js";
 import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";
 import { prepareMessages, messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
-import type { SessionOfMemory } from "./session-of-memory.js";
+import type { SessionOfMemory } from "./memory-context.js";
 import { replacedTail, answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
 
 /** Appends what `make` returns, made again for each try, and rebuilds a damaged session with `onDamage: "rebuild"`. */

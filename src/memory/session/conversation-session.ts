@@ -28,8 +28,7 @@ import {
   type TurnTicket,
 } from "./append-options.js";
 import { appendTurn, type Appended, type Write } from "./append-turn.js";
-import type { MemoryContext } from "./memory-context.js";
-import type { SessionOfMemory } from "./session-of-memory.js";
+import type { MemoryContext, SessionOfMemory } from "./memory-context.js";
 import { currentRun, traceOf, type TracePlace } from "./reduction-trace.js";
 import {
   roundsInTurnOrder,
@@ -90,6 +89,11 @@ export class ConversationSession implements SessionOfMemory {
 
   get ref(): SessionRef {
     return this.#hold === undefined ? this.#caller : { hold: this.#hold, ...this.#caller };
+  }
+
+  /** Session id and listener of its events. */
+  get observer(): { readonly sessionId: string; readonly onEvent: MemoryContext["onEvent"] } {
+    return { sessionId: this.sessionId, onEvent: this.context.onEvent };
   }
 
   get reductionRef(): SessionRef {
@@ -325,8 +329,7 @@ export class ConversationSession implements SessionOfMemory {
   }
 
   #decodeOptions() {
-    const { strict, onEvent } = this.context;
-    return { sessionId: this.sessionId, strict, onEvent };
+    return { strict: this.context.strict, ...this.observer };
   }
 
   #reportDamage(damaged: boolean, operation: string): void {

@@ -12,8 +12,7 @@ import { askForText, type WrittenText } from "../../conversation/messages/writte
 import type { SessionDetails } from "../../store/contract/lists.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { labelOf, namesIn } from "./labels.js";
-import type { MemorySettings } from "./memory-context.js";
-import type { SessionOfMemory } from "./session-of-memory.js";
+import type { MemorySettings, SessionOfMemory } from "./memory-context.js";
 import { decodeMessages, withoutRefusedMessages } from "./view.js";
 
 const defaultPrompt =

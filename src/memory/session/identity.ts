@@ -20,9 +20,9 @@ export interface HistoryIdentity extends SessionNames {
 
 const identityNames = ["owner", "title", "metadata"];
 
-const identitySchema = lazy(() =>
-  z.strictObject(Object.fromEntries(identityNames.map((name) => [name, z.optional(z.unknown())]))),
-);
+const anyFields = (names: readonly string[]) =>
+  z.strictObject(Object.fromEntries(names.map((name) => [name, z.optional(z.unknown())])));
+const identitySchema = lazy(() => anyFields(identityNames));
 
 /**
  * The reference to a session on behalf of one caller.
@@ -98,9 +98,7 @@ export interface SessionConfig {
 
 const fieldNames = ["sessionId", "turnId", "owner", "title", "metadata"] as const;
 
-const configSchema = lazy(() =>
-  z.strictObject(Object.fromEntries(fieldNames.map((name) => [name, z.optional(z.unknown())]))),
-);
+const configSchema = lazy(() => anyFields(fieldNames));
 
 /**
  * Creates the config of a run on a session, typed and validated. For chains, agents and `ChatMemoryModule`; `title` and

@@ -66,10 +66,6 @@ function checkTitle(user: string, title: unknown): void {
   if (!isWithin(title, limits.title)) {
     throw new ConfigurationError("title", `${user}: option "title" must not be longer than ${limits.title} bytes.`);
   }
-  refuseSealedLook(user, title);
-}
-
-function refuseSealedLook(user: string, title: string): void {
   if (sealedTextParts(title) !== undefined) {
     throw new ConfigurationError("title", `${user}: option "title" must not look like encrypted text ("~<key> …").`);
   }

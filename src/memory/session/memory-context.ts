@@ -26,6 +26,7 @@ import type { ExactlyOne } from "../../store/redis/store-options.js";
 import { refreshedOnRead } from "../../store/contract/refreshing-store.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { counterField, type TokenCounter } from "../../conversation/tokens/token-counter.js";
+import type { SessionRef } from "../../store/contract/session-ref.js";
 import { LocalHolds } from "./hold/local-holds.js";
 import { Recounts } from "./recounts.js";
 import { StoredForms, type BeforeStore } from "./stored-forms.js";
@@ -168,6 +169,16 @@ export interface MemoryContext {
   readonly forms: StoredForms | undefined;
   /** Called when the memory is closed, before all else; never rejects. */
   readonly onClose: Set<() => Promise<void>>;
+}
+
+/** A session of a memory: the context of every operation on one session. */
+export interface SessionOfMemory {
+  readonly sessionId: string;
+  /** The session's reference for its history. Evaluated at each call: `clear` changes the hold in it. */
+  readonly ref: SessionRef;
+  /** The reference for the commit of a reduction, which may outlive the hold. */
+  readonly reductionRef: SessionRef;
+  readonly context: MemoryContext;
 }
 
 /** Policies of the option `onDamage` for sessions and for records. */

@@ -2,7 +2,7 @@ import { decodeHead } from "../../store/codec/head.js";
 import { sealedParts } from "../../store/sealed/loaded-store.js";
 import { headField, SealedCalls, unlessChanged } from "../../store/sealed/sealed-calls.js";
 import type { WholeState } from "../../store/contract/copies.js";
-import type { SessionOfMemory } from "./session-of-memory.js";
+import type { SessionOfMemory } from "./memory-context.js";
 
 /**
  * Repairs a head that differs from its stored count, of a session that was rebuilt. An unreadable head is dropped, and

@@ -8,7 +8,7 @@ import type { ReductionOutcome } from "../../conversation/reducers/reduction-out
 import type { SessionView } from "../../store/contract/session-reads.js";
 import { hidesRecords, planCommit, type CommitPlan } from "./plan-commit.js";
 import { tracedReduction, type TracePlace } from "./reduction-trace.js";
-import type { SessionOfMemory } from "./session-of-memory.js";
+import type { SessionOfMemory } from "./memory-context.js";
 import { decodeView, type DecodedView } from "./view.js";
 
 /**

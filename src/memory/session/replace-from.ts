@@ -6,7 +6,7 @@ import { keptChanging, positionConflict } from "../../store/contract/refusals.js
 import type { AppendOptions, AppendOutcome, TurnAppendOptions, TurnOutcome, TurnSettings } from "./append-options.js";
 import { wholeLog } from "../../store/contract/session-pages.js";
 import { cutOf } from "./rewind-session.js";
-import type { SessionOfMemory } from "./session-of-memory.js";
+import type { SessionOfMemory } from "./memory-context.js";
 
 /** Request to replace a message and everything after it. */
 export interface Replacement {

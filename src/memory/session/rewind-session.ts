@@ -6,7 +6,7 @@ import { ConfigurationError, ConflictError, StoreError } from "../../base/errors
 import { keptChanging, sessionLabel } from "../../store/contract/refusals.js";
 import { wholeLog, type StoredPage } from "../../store/contract/session-pages.js";
 import type { RewindRequest } from "../../store/contract/session-writes.js";
-import type { SessionOfMemory } from "./session-of-memory.js";
+import type { SessionOfMemory } from "./memory-context.js";
 import { decodeEntries } from "./view.js";
 
 /** Messages that one request removes at most, so that Redis serves others in between. */

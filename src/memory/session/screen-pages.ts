@@ -1,3 +1,5 @@
+import { decodeHead } from "../../store/codec/head.js";
+import { identifyRecord } from "../../store/codec/message-ids.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { metaOf } from "../../store/codec/decode-record.js";
@@ -9,8 +11,7 @@ import type { SessionStore } from "../../store/contract/session-store.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
 import { refusedMarkOf } from "../../conversation/messages/roles.js";
 import type { StoredPage, StoredReduction } from "../../store/contract/session-pages.js";
-import { headIds } from "./head-ids.js";
-import type { SessionOfMemory } from "./session-of-memory.js";
+import type { SessionOfMemory } from "./memory-context.js";
 import { inTurnOrder, decodeEntries } from "./view.js";
 
 /** Range of a page: at most one of `before`, `after` and `around`; without one, the newest messages. */
@@ -221,4 +222,13 @@ export async function readLastRounds(
 
 function edgesOf({ base, from, to, next }: StoredPage): Omit<MessagePage, "items"> {
   return { total: next - base, previous: from > base ? from : null, next: to < next ? to - 1 : null };
+}
+
+/** Ids of the messages in a head that the store has opened; empty for an unreadable one: a read of the view tells. */
+export function headIds(head: string): string[] {
+  try {
+    return decodeHead(head).flatMap((record) => identifyRecord(record)?.id ?? []);
+  } catch {
+    return [];
+  }
 }

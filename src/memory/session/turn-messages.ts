@@ -4,7 +4,7 @@ import { decodeRecord, metaOf } from "../../store/codec/decode-record.js";
 import { turnNameOf } from "../../store/codec/encode-message.js";
 import { refusedMarkOf, roleOf } from "../../conversation/messages/roles.js";
 import type { StoredTurn } from "../../store/contract/turns.js";
-import type { SessionOfMemory } from "./session-of-memory.js";
+import type { SessionOfMemory } from "./memory-context.js";
 import type { StoredEntry } from "./view.js";
 import { identifyRecord, lastIdOf } from "../../store/codec/message-ids.js";
 import type { SessionView } from "../../store/contract/session-reads.js";

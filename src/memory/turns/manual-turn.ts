@@ -60,8 +60,7 @@ export async function runManually<Result>(
   const turn = await Turn.open({ ...place, turnId, policy }, { messages });
   try {
     await turn.storeInput();
-    const { sessionId, context } = place.session;
-    return await run(manualTurn(turn, { sessionId, onEvent: context.onEvent }));
+    return await run(manualTurn(turn, place.session.observer));
   } catch (error) {
     await turn.fail(error);
     throw error;

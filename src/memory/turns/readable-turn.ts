@@ -64,9 +64,8 @@ export async function readableTurn(
   if (sealed === undefined) {
     return opened;
   }
-  const { sessionId, context } = session;
   const view = await readableView(session, opened.view, adapter);
-  reportCompaction(sealed, "transcript", { sessionId, onEvent: context.onEvent });
+  reportCompaction(sealed, "transcript", session.observer);
   const shown = new Set(opened.history);
   const behind = new Set(
     opened.view.entries.flatMap(({ message, position }) => (shown.has(message) ? [] : [position])),

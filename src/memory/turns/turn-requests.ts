@@ -104,8 +104,7 @@ export class TurnRequests {
   }
 
   planOf(request: PlannedRequest): Promise<ModelPlan> {
-    const { sessionId, context } = this.#session;
-    return planOf(this.#profile, request, { sessionId, onEvent: context.onEvent });
+    return planOf(this.#profile, request, this.#session.observer);
   }
 
   async make(call: ModelCall): Promise<FormedRequest> {
@@ -204,8 +203,7 @@ export class TurnRequests {
    */
   async openedFor(profile: StructureProfile): Promise<OpenTurn> {
     const { adapter } = profile;
-    const { sessionId, context } = this.#session;
-    const observer = { sessionId, onEvent: context.onEvent };
+    const { observer } = this.#session;
     const sealed = sealedIn(this.list.messages, adapter);
     if (sealed === undefined) {
       reportForeign(this.list.messages, profile, observer);
