@@ -163,7 +163,7 @@ describe("What Redis keeps of a session", () => {
     const [brief, long] = ["brief, compact", "long, table"];
     expect(seen).toEqual({
       31: [brief, brief, brief, brief],
-      32: [brief, long, brief, brief],
+      32: [brief, long, brief, long],
       33: [long, long, long, long],
       60: [long, long, long, long],
     });

@@ -40,7 +40,7 @@ export const leastCommands = {
   waitReplicas: ["wait"],
   /** Owners and lists of sessions; looking through everything also needs `scan`. */
   owners: ["zadd", "zrem", "zcount", "zscore", "zrangebyscore", "zrevrangebyscore", "zrandmember", "scan"],
-  /** Forks and rebuilds of sessions. */
+  /** Forks and rebuilds of sessions; `hscan` for long ones. */
   forks: ["hincrby", "rename", "hscan"],
   /** `rebuild` of some damage, and keys of encryption that are exchanged. */
   encryption: ["hsetnx", "lset"],

@@ -1,4 +1,3 @@
-import { StoreError } from "../../base/errors.js";
 import { maxTries } from "../../base/tries.js";
 import { randomToken } from "../../base/ids.js";
 import { dropCopy } from "../redis-lists/owner-erasure.js";
@@ -17,6 +16,8 @@ import type { CallName } from "../redis/errors.js";
 
 /** Records of a page, and fields of `ids` that a script writes at most. */
 const pageLength = 1_000;
+/** Records and fields of `ids` that are rebuilt by one script; of a longer session, the new `ids` are staged first. */
+const mostAtOnce = 2_000;
 /** Time to live of what is staged after the last piece, in milliseconds. */
 const stagingMs = 600_000;
 
@@ -53,8 +54,9 @@ type Index = Map<string, string>;
 export async function rebuildSession(rebuild: Rebuild): Promise<string> {
   const { name } = rebuild;
   for (let count = 0; count < maxTries.write; count += 1) {
-    const { index, owner, ...read } = await readWholeLog(rebuild);
-    const [word, reply] = await write(rebuild, read, { index, owner });
+    const { index, idCount, owner, ...read } = await readWholeLog(rebuild);
+    const isLong = read.length + idCount > mostAtOnce;
+    const [word, reply] = await (isLong ? writeStaged(rebuild, read, { index, owner }) : write(rebuild, read, index));
     if (word === "OWNED") {
       throw ownerLost(name.sessionId);
     }
@@ -65,13 +67,27 @@ export async function rebuildSession(rebuild: Rebuild): Promise<string> {
   throw keptChanging("rebuild", name.sessionId);
 }
 
-/** Stages the index under a key of its own, with what is known of discarded messages, and puts it in its place. */
+/** Writes the index; or puts the staged one in its place, whose key and number of fields are given. */
 async function write(
+  { runner, name, keys, session, assigns }: Rebuild,
+  read: LogReading,
+  index: Index,
+  staged?: string,
+): Promise<[word: string, owner?: string]> {
+  const size = staged === undefined ? {} : { staged: index.size };
+  const request = { ...read, ...size, newEpoch: randomToken(), newRev: randomToken(), assigns, ...askOf(session) };
+  const args = [JSON.stringify(request), ...(staged === undefined ? [...index].flat() : [])];
+  const all = [keys.log, keys.ids, keys.state, ...(staged === undefined ? [] : [staged])];
+  return (await runOnSession(runner, name, { script: rebuildScript, keys: all, args, writes: true })) as [string];
+}
+
+/** Stages the index under a key of its own, with what is known of discarded messages, before it is written. */
+async function writeStaged(
   rebuild: Rebuild,
   read: LogReading,
   { index, owner }: { readonly index: Index; readonly owner: string },
 ): Promise<[word: string, owner?: string]> {
-  const { runner, name, keyPrefix, session, assigns, keys } = rebuild;
+  const { runner, name, keyPrefix } = rebuild;
   const tag = randomToken();
   const { ids, state } = forkKeys(keyPrefix, name.sessionId, tag);
   const whole: Index = new Map([...(await discardedIn(rebuild, Number(read.fields[2]))), ...index]);
@@ -81,10 +97,7 @@ async function write(
       const args = [owner, stagingMs, ...pairs.slice(from, from + pageLength).flat()];
       await runner.run(name, { script: stageIndexScript, keys: [ids, state], args, writes: true });
     }
-    const made = { staged: whole.size, newEpoch: randomToken(), newRev: randomToken(), assigns };
-    const args = [JSON.stringify({ ...read, ...made, ...askOf(session) })];
-    const all = [keys.log, keys.ids, keys.state, ids];
-    return (await runOnSession(runner, name, { script: rebuildScript, keys: all, args, writes: true })) as [string];
+    return await write(rebuild, read, whole, ids);
   } finally {
     await dropCopy({ runner, keyPrefix }, { sessionId: name.sessionId, tag });
   }
@@ -93,15 +106,9 @@ async function write(
 /** The fields of `ids` for messages and turns before a position. */
 async function discardedIn({ runner, name, keys }: Rebuild, base: number): Promise<Index> {
   const index: Index = new Map();
-  const unlessLost = (error: unknown) => {
-    if (StoreError.isInstance(error) && error.code === "wrong_type") {
-      return ["0", []];
-    }
-    throw error;
-  };
   for (let cursor = base > 0 ? "0" : undefined; cursor !== undefined;) {
     const command = { verb: "hscan", args: [keys.ids, cursor, "COUNT", pageLength] };
-    const [next, pairs] = (await runner.read(name, command).catch(unlessLost)) as [string, string[]];
+    const [next, pairs] = (await runner.read(name, command)) as [string, string[]];
     for (let at = 0; at < pairs.length; at += 2) {
       const position = /^-?\d+$/.exec(pairs[at + 1]!.slice(digestLength))?.[0];
       if (position !== undefined && Number(position) < base) {
@@ -122,9 +129,9 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
     const from = identified.length;
     const args = [JSON.stringify({ ...askOf(session), assigns }), from, from + pageLength - 1];
     const call = { script: readAllScript, keys: [keys.log, keys.ids, keys.state], args, writes: false };
-    const [, records, fields, first, owner] = (await runOnSession(runner, name, call)) as AllReply;
+    const [, records, fields, first, count, owner] = (await runOnSession(runner, name, call)) as AllReply;
     // An application may have its client return numbers as strings.
-    const base = Number(first);
+    const [base, idCount] = [Number(first), Number(count)];
     sum = logSum(records, sum);
     for (const record of records) {
       const position = base + identified.length;
@@ -137,9 +144,9 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
     }
     if (records.length < pageLength) {
       marksIn(identified).forEach((mark, turn) => index.set(turn, sizesOf(mark) + String(base + mark.first)));
-      return { length: identified.length, fields, rounds, sum, index, owner };
+      return { length: identified.length, fields, rounds, sum, index, idCount, owner };
     }
   }
 }
 
-type AllReply = [word: string, records: string[], fields: string[], base: unknown, owner: string];
+type AllReply = [word: string, records: string[], fields: string[], base: unknown, known: unknown, owner: string];

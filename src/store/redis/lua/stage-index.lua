@@ -1,4 +1,4 @@
--- Adds to the `ids` that a rebuild makes in pieces. Idempotent.
+-- Adds to the `ids` that a rebuild makes of a long session in pieces. Idempotent.
 --
 -- KEYS: the new `ids`, and what says of whom they are until they take the place of the old.
 -- ARGV: the owner or ""; milliseconds to live; pairs of field and value.
