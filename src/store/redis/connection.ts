@@ -195,10 +195,6 @@ interface ObservableClient extends RedisClient {
   readonly status?: string;
   on?(event: string, listener: (argument: unknown) => void): unknown;
   listenerCount?(event: string): number;
-  connect?(): Promise<unknown>;
-  readonly stream?: { on(event: "data", listener: (bytes: Buffer) => void): unknown } | undefined;
-  /** The pause before the next attempt to open the connection; ioredis 5 and 6 keep it here. */
-  reconnectTimeout?: NodeJS.Timeout | null;
 }
 
 const watches = new WeakMap<RedisClient, ConnectionWatch>();
@@ -212,14 +208,8 @@ export class ConnectionWatch {
   readonly #client: ObservableClient;
   /** Told whenever the connection is open, and whenever an attempt to open it fails. */
   readonly listeners = new Set<{ readonly opened: () => void; readonly failed: () => void }>();
-  /** True from the failure of an attempt to open the connection until the next attempt. */
-  #hasFailed = false;
-  /** True where somebody came behind the failure of an attempt, before the client had noticed its end. */
-  #isAsked = false;
   #hearsErrors = false;
   #failure: unknown;
-  /** That the server loads its data, by the check of a new connection: ioredis repeats it, and reports nothing. */
-  #refusal: Error | undefined;
   /** When the last attempt to open the connection failed, as `performance.now()`. */
   #failedAt = -Infinity;
   #sentinelFailure: unknown;
@@ -233,9 +223,7 @@ export class ConnectionWatch {
       this.#opened();
     }
     client.on?.("ready", () => this.#opened());
-    client.on?.("connecting", () => (this.#hasFailed = false));
-    client.on?.("connect", () => this.#hearCheck());
-    client.on?.("close", () => this.#closed());
+    client.on?.("close", () => (this.#brokenAt ??= performance.now()));
     client.on?.("sentinelError", (error) => (this.#sentinelFailure = error));
   }
 
@@ -278,9 +266,9 @@ export class ConnectionWatch {
     return this.#client.status === undefined || this.#client.status === "ready";
   }
 
-  /** The reason for which the server does not serve the connection that it has accepted, where it said so. */
-  get refusal(): Error | undefined {
-    return this.isUp ? undefined : this.#refusal;
+  /** True if the client makes no further attempt to open the connection. */
+  get hasEnded(): boolean {
+    return this.#client.status === "end";
   }
 
   /**
@@ -294,57 +282,11 @@ export class ConnectionWatch {
     return counts && this.#failedAt >= since ? this.#failure : undefined;
   }
 
-  /**
-   * Sees to it that the connection is being opened now, in one attempt for all who wait for it: without the rest of the
-   * pause that the client makes, and once more where the attempt under way has failed and the client has not noticed
-   * its end. False if the client tries no more.
-   */
-  triesToOpen(): boolean {
-    const { status } = this.#client;
-    const isTrying = status === "connecting" || status === "connect";
-    if ((isTrying && !this.#hasFailed) || this.#triesNow()) {
-      return true;
-    }
-    this.#isAsked = isTrying || status === "close";
-    return this.#isAsked;
-  }
-
-  /** Ends the pause of a client between two attempts. */
-  #triesNow(): boolean {
-    const { status, reconnectTimeout, connect } = this.#client;
-    if (status !== "reconnecting" || !reconnectTimeout || connect === undefined) {
-      return false;
-    }
-    clearTimeout(reconnectTimeout);
-    this.#client.reconnectTimeout = null;
-    this.#hasFailed = this.#isAsked = false;
-    // Its failure is reported by the `error` event.
-    this.#client.connect!().catch(() => undefined);
-    return true;
-  }
-
-  /** Begins the next attempt at once, where somebody waits for it who came behind the failure of the last one. */
-  #closed(): void {
-    this.#brokenAt ??= performance.now();
-    // A Cluster begins its pause in a listener of its own.
-    process.nextTick(() => this.#isAsked && this.#triesNow());
-  }
-
   #opened(): void {
     this.#openings += 1;
-    this.#isAsked = false;
     this.#brokenAt = undefined;
     this.#failure = undefined;
     this.listeners.forEach(({ opened }) => opened());
-  }
-
-  #hearCheck(): void {
-    this.#refusal = undefined;
-    this.#client.stream?.on("data", (bytes) => {
-      if (!this.isUp && /^loading:1/m.test(bytes.toString("latin1"))) {
-        this.#refusal = new Error("LOADING");
-      }
-    });
   }
 
   #hearErrors(): void {
@@ -358,7 +300,6 @@ export class ConnectionWatch {
         // ioredis sums up what the Sentinels answered; the last answer says more.
         this.#failure = isSummaryOfSentinels(error) ? (this.#sentinelFailure ?? error) : error;
         this.#failedAt = performance.now();
-        this.#hasFailed = true;
         this.listeners.forEach(({ failed }) => failed());
       }
     });

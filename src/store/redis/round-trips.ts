@@ -59,11 +59,11 @@ const longestPause = 100;
 /**
  * Makes round trips to Redis, each call of them within its time; one timer serves all that are under way.
  *
- * A round trip fails at once if the connection cannot be opened: one that is known to be down is tried to be opened at
- * once, whatever pause the client makes, and what comes of that counts. One that was open and broke is first given a
- * fifth of the command timeout to come back. Calls that the server refuses for the moment are tried again until
- * their time is up, and a script that it does not know is sent as text. Every round trip is reported as a `command`
- * event, and a connection that lets three in a row time out as `connection_stalled`.
+ * A round trip fails as soon as the connection cannot be opened: where that is known to be down, the next attempt of
+ * the client counts. One that was open and broke is first given a fifth of the command timeout to come back. Calls that
+ * the server refuses for the moment are tried again until their time is up, and a script that it does not know is sent
+ * as text. Every round trip is reported as a `command` event, and a connection that lets three in a row time out as
+ * `connection_stalled`.
  */
 export class RoundTrips {
   readonly #options: RoundTripOptions;
@@ -239,8 +239,8 @@ export class RoundTrips {
   }
 
   /**
-   * Sends at once, but where the connection broke, or an attempt to open it has failed; then when the next attempt,
-   * which begins now, has succeeded. From then on the trip is rejected as soon as the connection is known to fail.
+   * Sends at once, but where the connection broke, or an attempt to open it has failed; then when the next attempt has
+   * succeeded. From then on the trip is rejected as soon as the connection is known to fail.
    *
    * @throws the failure, before anything is sent, if the client makes no further attempt.
    */
@@ -259,8 +259,7 @@ export class RoundTrips {
     }
     const failure = watch.failure(this.#patienceMs);
     const isDown = failure !== undefined || watch.brokenFor !== undefined;
-    const isTrying = isDown && watch.triesToOpen();
-    if (failure !== undefined && !isTrying) {
+    if (failure !== undefined && watch.hasEnded) {
       throw failure;
     }
     watch.listeners.add(this.#listener);
@@ -273,7 +272,7 @@ export class RoundTrips {
   }
 
   #timedOut({ exchange: { name, writes }, refusal }: RoundTrip): unknown {
-    const failure = this.#watch?.failure(0) ?? this.#watch?.refusal ?? refusal;
+    const failure = this.#watch?.failure(0) ?? refusal;
     if (failure === undefined) {
       this.#noteSilence(name);
     }
