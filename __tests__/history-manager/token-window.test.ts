@@ -75,7 +75,7 @@ describe("the token window", () => {
     const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
     expect(outcome.overBudgetBy).toBe(0);
     expect([sourcesIn(messages, "c0"), sourcesIn(messages, "c1")]).toEqual([
-      [1, 2],
+      [1, 2, 3],
       [7, 8, 9, 10, 11, 12],
     ]);
     expect([resultOf(messages, "c0"), resultOf(messages, "c1")].every((text) => text.endsWith("\n\nCite."))).toBe(true);
