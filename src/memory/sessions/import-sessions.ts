@@ -211,16 +211,18 @@ function identityOf(line: ExportLine, record: string): CopiedRecord["identity"] 
  */
 async function refuseOther(store: SessionStore, sessionId: string, first: ExportLine): Promise<void> {
   const stored = await exportSession(store, { id: sessionId }).next();
-  const isSame = !stored.done && isDeepStrictEqual(compared(parseLine(0, stored.value)), compared(first));
+  const names = first.fields["damaged"] === true ? ignored.lost : ignored.kept;
+  const isSame = !stored.done && isDeepStrictEqual(compared(parseLine(0, stored.value), names), compared(first, names));
   if (!isSame) {
     const subject = sessionLabel(sessionId).replace(/^s/, "S");
     throw otherContent(`${subject} exists with other content than the export has at line ${first.number}`, sessionId);
   }
 }
 
-/** Fields that are not compared. */
-const ignored = new Set(["expiresAt", "tokens", "counter", "damaged"]);
+/** Fields that are not compared; the times of a damaged session may be lost, and are then those of its import. */
+const kept = ["expiresAt", "tokens", "counter", "damaged"];
+const ignored = { kept: new Set(kept), lost: new Set([...kept, "createdAt", "updatedAt"]) };
 
-function compared({ fields }: ExportLine): object {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !ignored.has(name)));
+function compared({ fields }: ExportLine, names: ReadonlySet<string>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)));
 }
