@@ -47,6 +47,11 @@ export class BlockMerge {
     return tokens;
   }
 
+  /** The end, after a run, of the token that begins at `place` (counted from the block's start). */
+  tokenEnd(place: number): number {
+    return this.#next[place]!;
+  }
+
   #start(bytes: Uint8Array, from: number, to: number): void {
     this.#bytes = bytes;
     this.#from = from;

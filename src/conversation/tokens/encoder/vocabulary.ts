@@ -33,6 +33,11 @@ export class Vocabulary {
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(tokens * 2))).fill(-1);
   }
 
+  /** Bytes of the longest token: no longer sequence has a rank. */
+  get longestToken(): number {
+    return this.#longest;
+  }
+
   /** Reads packed ranks, in steps of a few milliseconds. */
   static *read({ bpe_ranks }: PackedRanks): Generator<undefined, Vocabulary> {
     const packed = bpe_ranks.trimEnd();
