@@ -101,8 +101,9 @@ async function importSession(
   first: ExportLine,
 ): Promise<Pick<SessionImport, "outcome" | "messages">> {
   const { sessionId } = started;
-  if ((await store.copies.read({ id: sessionId })) !== undefined) {
-    await refuseOther(store, sessionId, first);
+  const stored = await exportSession(store, { id: sessionId }).next();
+  if (stored.done !== true) {
+    refuseOther(stored.value, sessionId, first);
     await reader.skipSession(first.number);
     return { outcome: "unchanged", messages: Number(first.fields["messages"] ?? 0) };
   }
@@ -204,16 +205,14 @@ function identityOf(line: ExportLine, record: string): CopiedRecord["identity"] 
 }
 
 /**
- * Compares an existing session with the first line of its export: owner, title, metadata, times and counts. Ignores
- * what may change without a write, and counts of the view.
+ * Compares the first line of an existing session with that of the export: owner, title, metadata, times and counts.
+ * Ignores what may change without a write, and counts of the view.
  *
  * @throws ConflictError `exists` if they differ.
  */
-async function refuseOther(store: SessionStore, sessionId: string, first: ExportLine): Promise<void> {
-  const stored = await exportSession(store, { id: sessionId }).next();
+function refuseOther(stored: string, sessionId: string, first: ExportLine): void {
   const names = first.fields["damaged"] === true ? ignored.lost : ignored.kept;
-  const isSame = !stored.done && isDeepStrictEqual(compared(parseLine(0, stored.value), names), compared(first, names));
-  if (!isSame) {
+  if (!isDeepStrictEqual(compared(parseLine(0, stored), names), compared(first, names))) {
     const subject = sessionLabel(sessionId).replace(/^s/, "S");
     throw otherContent(`${subject} exists with other content than the export has at line ${first.number}`, sessionId);
   }
