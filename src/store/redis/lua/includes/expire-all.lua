@@ -1,5 +1,6 @@
 -- `expireAll(at, keys)` sets the same expiry, in milliseconds of server time, on keys, nil: on all keys of the script.
 -- The only place that sets an expiry of a session, except the short path of an append; `keepFields` keeps a given one.
+-- `keepAll(keys)` removes the expiry of keys, nil: of all keys of the script.
 
 local function expireAll(at, keys)
   local text = string.format('%.0f', at)
