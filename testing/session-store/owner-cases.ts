@@ -113,6 +113,19 @@ export const ownerCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a rewind gives a session no owner, and ends one of which nothing is left",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 2), { side: { set: { f: "1" } } });
+      const caller = { ...session, owner: "ann" };
+      await store.edits.rewind(caller, { ...asRead(view), to: 1, forget: ["a2"] });
+      assert.equal((await store.lists.describe(session))?.owner, undefined);
+      const left = await store.readView(session);
+      await store.edits.rewind(caller, { ...asRead(left), to: 0, forget: ["a1"] });
+      assert.equal(await store.lists.describe(session), undefined);
+    },
+  },
+  {
     title: "usage is summed by model, for new records only, and stays after a rewind",
     async check(context) {
       const { store, session } = context;

@@ -98,17 +98,25 @@ function written(sessions: InMemorySessions, append: Append) {
   if (request.cut !== undefined) {
     truncate(session, request.cut);
   }
+  if (creates) {
+    noteKey(session, caller);
+  }
   addRecords(session, append, fresh);
   const place = request.take && takeIn(session, request.take, now);
   if (session.queue.holder?.ticket === request.release) {
     session.queue.holder = undefined;
   }
-  if (request.cut !== undefined && request.records.length === 0 && isEmpty(session)) {
+  if (isRewind(request) && isEmpty(session)) {
     sessions.delete(caller.id);
   } else {
     sessions.keep(caller.id, session, request.ttlMs);
   }
   return { ...resultOf(session, append, counts), ...(place && { place }) };
+}
+
+/** True for a write that only removes records: it claims nothing. */
+function isRewind({ cut, records }: LogWrite): boolean {
+  return cut !== undefined && records.length === 0;
 }
 
 /** The result of an append whose ticket is queued; undefined if it has the hold or needs none. */
@@ -127,11 +135,8 @@ function openedPlace({ stored, request, now }: Append): Pick<AppendResult, "plac
 
 /** Asks a writer that encrypts for the digests of plain text where the session may hold it under these ids. */
 function refuseOtherDigests(append: Append): void {
-  const {
-    session: { keys },
-    stored,
-    plan,
-  } = append;
+  const { session, stored, plan } = append;
+  const { keys } = session;
   const mayBePlain = stored?.key === undefined || keyParts(stored.key).hasPlain;
   if (keys === undefined || !mayBePlain || plan.records.some(({ otherDigest }) => otherDigest !== undefined)) {
     return;
@@ -180,9 +185,6 @@ function addRecords(
   fresh: readonly NewRecord[],
 ): void {
   const first = nextPosition(session);
-  if (fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0) {
-    noteKey(session, caller);
-  }
   session.total = totalAfterAppend(session.total, fresh, plan.counter);
   for (const { id, digest, record } of fresh) {
     session.ids.set(id, { digest, position: nextPosition(session) });
@@ -193,7 +195,9 @@ function addRecords(
     markTurn(session.turns, { claim: request.turn, count: fresh.length, first });
   }
   session.fence = caller.hold?.token ?? session.fence;
-  claimSession(session, caller);
+  if (!isRewind(request)) {
+    claimSession(session, caller);
+  }
   countUsage(session, fresh);
   applySide(session.side, request.side);
 }

@@ -35,12 +35,8 @@ export class InMemorySessionData implements SessionData {
   }
 
   async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
-    const request = { records: [], side: changes, ttlMs: changes.ttlMs };
-    return this.#sessions.call(
-      "writeSide",
-      session,
-      () => appendTo(this.#sessions, { session, request, plan: noRecords }) !== "stale",
-    );
+    const write = { session, request: { records: [], side: changes, ttlMs: changes.ttlMs }, plan: noRecords };
+    return this.#sessions.call("writeSide", session, () => appendTo(this.#sessions, write) !== "stale");
   }
 
   async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {

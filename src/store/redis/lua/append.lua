@@ -82,7 +82,7 @@ local time, nextPosition = now(), s.next + fresh
 local fields = { 'updated', time, unpack(logFields(s, request, fresh, entries)) }
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
 if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch); set('created', time) end
-claim(request, s, set)
+if not cut or count > 0 then claim(request, s, set) end
 if cut then set('rev', cut.newRev); set('cut', cut.newRev) end
 if request.fencingToken then set('fence', request.fencingToken) end
 local noted = (fresh > 0 or request.sets > 0) and noteKey(request, s, set)
