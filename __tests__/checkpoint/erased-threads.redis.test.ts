@@ -2,6 +2,9 @@ import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
+import { countOf } from "../../src/store/redis-lists/kinds.js";
+import { RedisSessionStore, wireOf } from "../../src/store/redis-store/redis-session-store.js";
+import type { ScriptRunner } from "../../src/store/redis/script-runner.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { expectTombstone } from "../support/tombstones.js";
 
@@ -42,6 +45,25 @@ describe("The thread of a session", () => {
     await saver.deleteThread("b");
     await expect(put("b")).rejects.toMatchObject({ code: "erased" });
     expect(await saver.getTuple(at("b2"))).toBeDefined();
+  });
+
+  it.each([0, 1, 2, 3])("is not counted where its tombstone expires behind read %i of its keys", async (last) => {
+    const id = `expiring-${last}`;
+    await begin(id);
+    await memory.sessions.delete(id);
+    const scan = wireOf(new RedisSessionStore({ client, keyPrefix }))!;
+    let reads = 0;
+    const read = async (send: () => Promise<unknown>) => {
+      const reply = reads++ < last && (await send());
+      await (reads >= last && client.unlink(`${keyPrefix}:{${id}}:checkpoints`));
+      return reply === false ? send() : reply;
+    };
+    const runner = Object.assign(Object.create(scan.runner) as ScriptRunner, {
+      read: (...args: Parameters<ScriptRunner["read"]>) => read(() => scan.runner.read(...args)),
+      command: (...args: Parameters<ScriptRunner["command"]>) => read(() => scan.runner.command(...args)),
+    });
+    expect(await countOf({ ...scan, runner }, { kind: "thread", id })).toBe(0);
+    expect(reads).toBe(4);
   });
 
   it("goes with the owner that is erased, and others' threads stay", async () => {

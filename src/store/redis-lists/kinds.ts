@@ -99,9 +99,9 @@ const kinds = {
     owner: async (scan, id) =>
       stringIn(await read<string | null>(scan, id, { verb: "hget", args: ["checkpoints", "owner"] })),
     count: async (scan, id) => {
-      // One call for each key: a cluster refuses one that names a missing key of a migrating slot among others.
-      const counts = await Promise.all(threadParts.map((part) => command(scan, id, "exists", part)));
+      // The tombstone first: it may expire. Each key alone: a cluster refuses missing keys of a migrating slot.
       const isErased = await read<number>(scan, id, { verb: "hexists", args: ["checkpoints", "erased"] });
+      const counts = await Promise.all(threadParts.map((part) => command(scan, id, "exists", part)));
       return counts.reduce((sum: number, count) => sum + Number(count), 0) > Number(isErased ?? 0) ? 1 : 0;
     },
     read: async (scan, id) => {
