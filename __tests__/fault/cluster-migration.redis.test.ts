@@ -6,11 +6,12 @@ import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { identifyRecord } from "../../src/store/codec/message-ids.js";
 import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import { countOthers } from "../../src/store/redis-lists/kinds.js";
-import { sessionKeys } from "../../src/store/redis/keys.js";
+import { sessionKeys, threadKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore, wireOf } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { leastUser, refusalsAndUse } from "../../tools/testkit/servers/least-user.js";
 import { beginMove, startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
+import { until } from "../../tools/testkit/servers/until.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 describe("A session whose slot is being moved", () => {
@@ -114,11 +115,15 @@ describe("A session whose slot is being moved", () => {
     await saver.deleteThread("s");
     await saver.deleteThread("s");
     expect(await threads()).toBe(0);
-    await store.lists.erase({ id: "s" }, { guardMs: 1 });
+    await store.lists.erase({ id: "s" }, { guardMs: 500 });
     await saver.deleteThread("s");
     expect(await threads()).toBe(0);
     await moveAllKeys();
     await finish();
+    await until("the tombstones have expired", async () => {
+      const left = Object.values({ ...keys, ...threadKeys(keyPrefix, "s") }).map((key) => other.exists(key));
+      return !(await Promise.all(left)).includes(1);
+    });
   });
 
   it("is that of items, the last of which is removed", async () => {
