@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "../store/contract/session-ref.js";
 import type { Mailbox } from "./mailbox.js";
@@ -13,10 +14,12 @@ export interface FeedSetting {
   readonly onLost: (session: SessionRef, instance: string) => Promise<void>;
 }
 
-/**
- * A run of another process, for all of its readers in this one. Notices say that there is something to read; chunks are
- * read from the stream itself, so a lost notice costs time, never a chunk.
- */
+/** Milliseconds between two looks for new chunks: the longer, the longer nothing came. */
+const [shortestPauseMs, longestPauseMs] = [50, 250];
+/** Milliseconds without a chunk, after which a feed asks whether the run is still under way. */
+const silentMs = 500;
+
+/** A run of another process, for all of its readers in this one. */
 export class Feed {
   readonly log: RunLog;
   readonly instance: string | undefined;
@@ -25,10 +28,7 @@ export class Feed {
   readonly #key: string | undefined;
   #readers = 0;
   #reading: Promise<void> | undefined;
-  /** True where there may be more than the read under way finds. */
-  #isStale = false;
-  #gotNotice = false;
-  #judging = false;
+  #isFollowing = false;
 
   constructor(setting: FeedSetting, session: SessionRef, { at, meta, end }: StoredRun) {
     this.#setting = setting;
@@ -46,37 +46,42 @@ export class Feed {
 
   /** Reads what is new. Rejects with the error of Redis, or of the encryption. */
   refresh(): Promise<void> {
-    this.#isStale = true;
     this.#reading ??= this.#readAll().finally(() => (this.#reading = undefined));
     return this.#reading;
   }
 
-  /** There is something to read. */
-  news(): void {
-    this.#gotNotice = true;
-    this.refresh().catch((error: unknown) => this.#failed(error));
-  }
-
-  /** Looks after a run without a notice since the last beat: notices may be lost, or its process dead. */
-  async beat(): Promise<void> {
-    if (this.#gotNotice || this.#judging || this.log.end !== undefined || this.instance === undefined) {
-      this.#gotNotice = false;
+  /** Reads until the end, while there are readers. Never rejects. */
+  async follow(): Promise<void> {
+    if (this.#isFollowing) {
       return;
     }
-    this.#judging = true;
-    try {
-      const { at } = this.log;
-      const { mailbox } = this.#setting;
-      const isAlive = await mailbox.send(this.instance, { kind: "follow", at, sessionId: this.session.id });
-      if (!isAlive && (await mailbox.isDead(this.instance))) {
-        await this.lose();
-      } else {
+    this.#isFollowing = true;
+    let [pause, heard] = [shortestPauseMs, performance.now()];
+    while (this.#readers > 0 && this.log.end === undefined && !this.log.isAbandoned) {
+      await delay(pause, undefined, { ref: false });
+      const { next } = this.log;
+      try {
         await this.refresh();
+        const isNew = this.log.next > next;
+        pause = isNew ? shortestPauseMs : Math.min(2 * pause, longestPauseMs);
+        if (isNew || performance.now() - heard > silentMs) {
+          await (isNew ? undefined : this.#judge());
+          heard = performance.now();
+        }
+      } catch (error) {
+        this.#failed(error);
       }
-    } catch (error) {
-      this.#failed(error);
-    } finally {
-      this.#judging = false;
+    }
+    this.#isFollowing = false;
+  }
+
+  /** Ends a silent run whose process is dead, or which Redis lost; a process that does not produce it ends it. */
+  async #judge(): Promise<void> {
+    const { mailbox, store } = this.#setting;
+    const [{ id }, { at }] = [this.session, this.log];
+    const isThere = (await store.look("joinRun", { id }))?.at === at;
+    if (!isThere || (await mailbox.isGone(this.instance!, { at, sessionId: id }))) {
+      await this.lose();
     }
   }
 
@@ -100,15 +105,13 @@ export class Feed {
   }
 
   async #readAll(): Promise<void> {
-    const { store } = this.#setting;
-    while (this.#isStale && this.log.end === undefined) {
-      this.#isStale = false;
-      const entries = await store.read(this.session, this.log.at, this.log.isCut ? "end" : this.log.next);
+    for (let count = entriesAtOnce; count === entriesAtOnce && this.log.end === undefined;) {
+      const { at, isCut, next } = this.log;
+      const entries = await this.#setting.store.read(this.session, at, isCut ? "end" : next);
       for (const entry of entries) {
         await this.#take(entry);
       }
-      // A notice announces later entries, and each beat looks for them.
-      this.#isStale ||= entries.length === entriesAtOnce;
+      count = entries.length;
     }
   }
 

@@ -15,8 +15,6 @@ export interface ProducerSetting {
   readonly batchMs: number;
   /** Bytes of a run's text, from which on the rest is left out. */
   readonly maxBytes: number;
-  /** Tells a process that there is something to read. */
-  readonly notify: (instance: string) => Promise<boolean>;
   /** Resolves when the memory has stored what a stopped or failed run said. */
   readonly drain: () => Promise<void>;
   /** Messages for the run, which its middleware takes. */
@@ -43,25 +41,22 @@ export class Producer {
   readonly stopping = new AbortController();
   readonly #setting: ProducerSetting;
   readonly #writer = new ChunkWriter();
-  readonly #followers = new Set<string>();
-  /** The stored text of each batch, to be written again where Redis lost the run. */
-  readonly #entries: RunEntry[] = [];
   #open: string[] = [];
   #openBytes = 0;
   /** When the first chunk of the open batch came, as `performance.now()`. */
   #openSince = 0;
   #bytes = 0;
   #isTruncated = false;
+  /** True once that is written. */
+  #isMarked = false;
   /** True for a stream that showed an interrupt. */
   #isWaiting = false;
   #isStopped = false;
   #isEnding = false;
   /** A chunk that cannot be written, which ends the run. */
   #failure: unknown;
-  /** The end of a run that nothing more can be written to: another process ended it, or Redis refuses it. */
+  /** The end of a run that nothing more can be written to: another process ended it, or Redis refuses or lost it. */
   #over: RunEnd | undefined;
-  /** How many of the entries are written. */
-  #written = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
   #prolonged = performance.now();
@@ -96,12 +91,16 @@ export class Producer {
     }
   }
 
-  /** Ends a run whose session was erased or cleared, or which others ended; one that Redis lost is written again. */
   async #look(): Promise<void> {
     const { store, session, run } = this.#setting;
     const newest = await this.#untilAnswered(() => store.look("addToRun", session));
-    await (newest?.at === run.at && newest.end === undefined ? undefined : this.#beginAgain(newest !== undefined));
-    await this.#add();
+    await (newest?.at === run.at && newest.end === undefined ? undefined : this.#lose());
+  }
+
+  /** Ends a run whose session was erased or cleared, which others ended, or which Redis lost. */
+  async #lose(): Promise<void> {
+    this.#over = await this.#writeEnd({ state: "lost" });
+    this.stopping.abort();
   }
 
   /** Stops the work; what it said is stored, and the run ends as stopped. */
@@ -110,16 +109,7 @@ export class Producer {
     this.stopping.abort();
   }
 
-  follow(instance: string): void {
-    this.#followers.add(instance);
-    void this.#notify(instance);
-  }
-
-  unfollow(instance: string): void {
-    this.#followers.delete(instance);
-  }
-
-  /** Plays the chunks to the end, which is written and then announced. Never rejects. */
+  /** Plays the chunks to the end, which is written. Never rejects. */
   async play(source: AsyncIterable<unknown>): Promise<void> {
     let end: RunEnd;
     try {
@@ -146,7 +136,6 @@ export class Producer {
     } catch (error) {
       this.log.finish({ state: "failed", error: codeOf(error) });
     }
-    await this.#notifyAll();
   }
 
   /** Takes chunks until there are no more; a stopped source has a while for its last ones. */
@@ -183,7 +172,7 @@ export class Producer {
     }
     const bytes = Buffer.byteLength(text) + 1;
     this.#bytes += bytes;
-    if (this.#bytes + entryBytes * (this.#entries.length + 1) > this.#setting.maxBytes) {
+    if (this.#bytes + entryBytes * this.log.next > this.#setting.maxBytes) {
       this.#isTruncated = true;
       this.log.cut();
       this.#write(0);
@@ -228,15 +217,26 @@ export class Producer {
 
   /** True where chunks wait to be written, or the mark that the rest is left out. */
   get #hasMore(): boolean {
-    return this.#open.length > 0 || (this.#isTruncated && this.#entries.at(-1)?.kind !== "t");
+    return this.#open.length > 0 || (this.#isTruncated && !this.#isMarked);
   }
 
   /** Closes the open batch and writes it. Never rejects: what fails ends the run. */
   #writeOpen(): Promise<void> {
     return this.#unlessFailed(async () => {
-      await this.#seal();
-      await this.#add();
-      await this.#notifyAll();
+      const { store, session, run } = this.#setting;
+      const texts = this.#open;
+      this.#open = [];
+      this.#openBytes = 0;
+      if (texts.length > 0) {
+        const batch = this.log.close();
+        const text = await store.seal(session, run.meta, `${run.at}-${batch}`, `[${texts.join(",")}]`);
+        await this.#add({ batch, kind: "d", text });
+      }
+      // Meanwhile chunks may have come that go before the mark.
+      if (this.#open.length === 0 && this.#hasMore) {
+        this.#isMarked = true;
+        await this.#add({ batch: this.log.next, kind: "t", text: "" });
+      }
       this.#seen = performance.now();
     });
   }
@@ -250,45 +250,10 @@ export class Producer {
     }
   }
 
-  async #seal(): Promise<void> {
+  async #add(entry: RunEntry): Promise<void> {
     const { store, session, run } = this.#setting;
-    const texts = this.#open;
-    this.#open = [];
-    this.#openBytes = 0;
-    if (texts.length > 0) {
-      const batch = this.log.close();
-      const text = await store.seal(session, run.meta, `${run.at}-${batch}`, `[${texts.join(",")}]`);
-      this.#entries.push({ batch, kind: "d", text });
-    }
-    // Sealing takes time, in which chunks may have come that go before the mark.
-    if (this.#open.length === 0 && this.#hasMore) {
-      this.#entries.push({ batch: this.log.next, kind: "t", text: "" });
-    }
-  }
-
-  /** Writes what is not written. While Redis is away it tries again; where Redis lost the run, it writes it again. */
-  async #add(): Promise<void> {
-    const { store, session, run } = this.#setting;
-    while (this.#written < this.#entries.length && this.#over === undefined) {
-      const entry = this.#entries[this.#written]!;
-      const held = await this.#untilAnswered(() => store.add(session, run.at, entry));
-      if (typeof held === "number") {
-        this.#written = held;
-      } else {
-        await this.#beginAgain(held === "late");
-      }
-    }
-  }
-
-  /** Begins the run again, to be written from its first entry on; one that others ended is over. */
-  async #beginAgain(isOver = false): Promise<void> {
-    const { store, session, run } = this.#setting;
-    await this.#untilAnswered(() => store.check("addToRun", session));
-    if (isOver || !(await this.#untilAnswered(() => store.beginAgain(session, run)))) {
-      this.#over = { state: "lost" };
-      this.stopping.abort();
-    }
-    this.#written = 0;
+    const isThere = this.#over !== undefined || (await this.#untilAnswered(() => store.add(session, run.at, entry)));
+    await (isThere ? undefined : this.#lose());
   }
 
   async #writeRest(): Promise<void> {
@@ -305,24 +270,11 @@ export class Producer {
     await this.#writing;
   }
 
+  /** Writes the end, and returns the one that counts. @throws StoreError `erased`. */
   async #writeEnd(end: RunEnd): Promise<RunEnd> {
     const { store, session, run } = this.#setting;
-    for (;;) {
-      const last = this.#entries.length;
-      const counts = await this.#untilAnswered(() => store.endBehind(session, run.at, end, last));
-      if (typeof counts === "object") {
-        return counts;
-      }
-      if (counts === "gone") {
-        await this.#beginAgain();
-      } else {
-        this.#written = counts;
-      }
-      await this.#add();
-      if (this.#over !== undefined) {
-        return this.#over;
-      }
-    }
+    const last = this.log.next - 1;
+    return (await this.#untilAnswered(() => store.end(session, run.at, end, last))) ?? { state: "lost" };
   }
 
   async #untilAnswered<T>(call: () => Promise<T>): Promise<T> {
@@ -335,17 +287,6 @@ export class Producer {
         }
       }
       await delay(pause);
-    }
-  }
-
-  async #notifyAll(): Promise<void> {
-    await Promise.all([...this.#followers].map((instance) => this.#notify(instance)));
-  }
-
-  async #notify(instance: string): Promise<void> {
-    const isThere = await this.#setting.notify(instance).catch(() => true);
-    if (!isThere) {
-      this.#followers.delete(instance);
     }
   }
 }

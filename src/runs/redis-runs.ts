@@ -130,8 +130,8 @@ const runsByContext = new WeakMap<MemoryContext, RedisRuns>();
  * The running answers of a memory: a run goes on when its reader leaves, and is read, joined and stopped from any
  * instance.
  *
- * One for each memory: later calls return the first. Opens one more connection with the first `start` or `join`;
- * `memory.close()` stops the runs of this process and closes it. Needs Redis 6.2 or Valkey.
+ * One for each memory: later calls return the first. `memory.close()` stops the runs of this process. Needs Redis 6.2
+ * or Valkey.
  *
  * @throws ConfigurationError `memory` for a memory that is not on Redis, and for invalid options.
  * @example

@@ -41,8 +41,8 @@ export class RunProcess {
   #isClosed = false;
   /** By session. */
   readonly #producers = new Map<string, Producer>();
-  /** The calls by which runs of this process began, or are about to, with their sessions. */
-  readonly #calls = new Map<string, string>();
+  /** The calls by which runs of this process began, or are about to. */
+  readonly #calls = new Set<string>();
   readonly #playing = new Set<Promise<void>>();
   readonly #feeds = new Map<string, Feed>();
 
@@ -54,10 +54,7 @@ export class RunProcess {
     this.steers = new SteerStore(wire, this.store, maxMessageBytes);
     this.mailbox = new Mailbox(wire, lostAfterMs, {
       notice: (notice) => this.#receive(notice),
-      beat: () => {
-        this.#feeds.forEach((feed) => void feed.beat());
-        this.#producers.forEach((producer) => void producer.prolong());
-      },
+      beat: () => this.#producers.forEach((producer) => void producer.prolong()),
     });
     context.holds.mark = this.mailbox.instance;
     context.onClose.add(() => this.#close());
@@ -68,7 +65,7 @@ export class RunProcess {
     session: SessionRef,
     { owner = session.owner, ...meta }: RunMeta,
   ): Promise<StoredRun & { readonly isNew: boolean }> {
-    this.#calls.set(meta.call, session.id);
+    this.#calls.add(meta.call);
     let isNew = false;
     try {
       const run = await this.store.begin(session, { ...meta, ...(owner !== undefined && { owner }) });
@@ -88,11 +85,9 @@ export class RunProcess {
     storedOf: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
   ): Producer {
     const { context, batchMs, maxRunBytes: maxBytes } = this.#setting;
-    const notice = { kind: "news", at: run.at, sessionId: session.id } as const;
-    const notify = (instance: string) => this.mailbox.send(instance, notice);
     const drain = () => drainSession(context, session.id);
     const steers = new RunSteers(this.steers, session, { at: run.at, storedOf });
-    const producer = new Producer({ store: this.store, session, run, batchMs, maxBytes, notify, drain, steers });
+    const producer = new Producer({ store: this.store, session, run, batchMs, maxBytes, drain, steers });
     this.#producers.set(session.id, producer);
     if (this.#isClosed) {
       producer.stop();
@@ -126,7 +121,8 @@ export class RunProcess {
   async endIfDead(session: SessionRef, run: StoredRun): Promise<boolean> {
     const { instance, call } = run.meta;
     const isOwn = instance === this.mailbox.instance;
-    if (isOwn ? this.#calls.has(call) : !(await this.mailbox.isDead(instance))) {
+    const asked = { at: run.at, sessionId: session.id };
+    if (isOwn ? this.#calls.has(call) : !(await this.mailbox.isGone(instance, asked))) {
       return false;
     }
     const end = await this.store.end(session, run.at, { state: "lost" });
@@ -193,12 +189,13 @@ export class RunProcess {
       if (feed.log.next === 1) {
         await feed.refresh();
         // A run that has ended may have expired since it was looked up.
-        await (feed.instance === undefined && feed.log.end === undefined ? feed.lose() : this.#follow(feed));
+        await (feed.instance === undefined && feed.log.end === undefined ? feed.lose() : undefined);
       }
+      void feed.follow();
       yield* itemsOf(feed.log, reading);
     } finally {
       if (feed.count(-1)) {
-        this.#leave(feed);
+        this.#feeds.delete(nameOf(session, run.at));
       }
     }
   }
@@ -208,12 +205,6 @@ export class RunProcess {
     const producer = this.#producers.get(sessionId);
     const isAsked = turnId === undefined || turnId === producer?.run.meta.turnId;
     return isAsked ? producer?.steers : undefined;
-  }
-
-  /** True where a run of a session may have begun in Redis, whose reply is not here yet. */
-  #isBeginning(sessionId: string): boolean {
-    const begun = this.#producers.get(sessionId)?.run.meta.call;
-    return [...this.#calls].some(([call, session]) => session === sessionId && call !== begun);
   }
 
   #own(sessionId: string, at: string): Producer | undefined {
@@ -230,39 +221,21 @@ export class RunProcess {
     return feed;
   }
 
-  async #follow({ instance, log, session }: Feed): Promise<void> {
-    if (instance !== undefined && log.end === undefined) {
-      await this.mailbox.send(instance, { kind: "follow", at: log.at, sessionId: session.id });
-    }
-  }
-
-  #leave({ instance, log, session }: Feed): void {
-    this.#feeds.delete(nameOf(session, log.at));
-    if (instance !== undefined && log.end === undefined) {
-      const notice = { kind: "leave", at: log.at, sessionId: session.id } as const;
-      this.mailbox.send(instance, notice).catch(() => undefined);
-    }
-  }
-
-  #receive({ kind, at, sessionId, from }: Notice): void {
+  #receive({ kind, at, sessionId }: Notice): void {
     const producer = this.#own(sessionId, at);
-    const feed = this.#feeds.get(nameOf({ id: sessionId }, at));
-    switch (kind) {
-      case "stop":
-        this.waiting.get(at)?.();
-        return producer?.stop();
-      case "leave":
-        return producer?.unfollow(from);
-      case "news":
-        return feed?.news();
-      case "over":
-        return void feed?.lose().catch(() => undefined);
-      case "follow":
-        // A reader on another instance may know of a run before this process does; it asks again.
-        if (producer === undefined && !this.#isBeginning(sessionId)) {
-          this.mailbox.send(from, { kind: "over", at, sessionId }).catch(() => undefined);
-        }
-        return producer?.follow(from);
+    if (kind === "stop") {
+      this.waiting.get(at)?.();
+      producer?.stop();
+    } else if (producer === undefined) {
+      this.#endUnknown({ id: sessionId }, at).catch(() => undefined);
+    }
+  }
+
+  /** Ends a run whose beginning this process was not told of, or whose end it could not write. */
+  async #endUnknown(session: SessionRef, at: string): Promise<void> {
+    const run = await this.store.look("endRun", session);
+    if (run?.at === at && run.end === undefined && run.meta.instance === this.mailbox.instance) {
+      await this.endIfDead(session, run);
     }
   }
 

@@ -41,7 +41,7 @@ export interface RunEntry {
   readonly last?: number;
 }
 
-/** With `waitReplicas`, the scripts that wait for replicas; what these lack of a run otherwise is written again. */
+/** With `waitReplicas`, the scripts that wait for replicas; what these lack of a run otherwise is told as missing. */
 const awaited: ReadonlySet<Script> = new Set([beginRunScript, endRunScript]);
 const lastBatch = "18446744073709551615";
 /** The most entries that one read returns. */
@@ -71,11 +71,8 @@ export class RunStore {
   async begin(session: SessionRef, begun: RunMeta): Promise<StoredRun & { readonly isNew: boolean }> {
     const { key } = await this.#sealed.sealer(session.id);
     const meta = { ...begun, key };
-    const [word, at, other] = await this.#script("startRun", session, beginRunScript, [
-      JSON.stringify(meta),
-      runTtlMs.running,
-      "",
-    ]);
+    const args = [JSON.stringify(meta), runTtlMs.running];
+    const [word, at, other] = await this.#script("startRun", session, beginRunScript, args);
     if (word === "BUSY") {
       const run = storedRun(session, [at!, other!, ""]);
       refuseOwner(session, run.meta.owner);
@@ -84,31 +81,15 @@ export class RunStore {
     return { at: at!, meta, end: undefined, isNew: true };
   }
 
-  /** Begins the same run again where Redis lost it; false if it has ended, or a newer one has begun. */
-  async beginAgain(session: SessionRef, { at, meta }: StoredRun): Promise<boolean> {
-    const args = [JSON.stringify(meta), runTtlMs.running, at];
-    const [word] = await this.#script("startRun", session, beginRunScript, args);
-    return word === "BEGUN";
-  }
-
-  /** Ends a run behind what is there of it; returns the end that counts, or undefined where nothing of it is left. */
-  async end(session: SessionRef, at: string, end: RunEnd): Promise<RunEnd | undefined> {
-    const counts = await this.endBehind(session, at, end, "");
-    return typeof counts === "object" ? counts : undefined;
-  }
-
   /**
-   * Ends a run behind its last entry. Returns the end that counts; how many entries Redis has, where it lost some; or
-   * `gone`, where nothing of the run is left.
+   * Ends a run behind its last batch, by its producer, or what is there of it. Returns the end that counts; undefined
+   * where nothing of the run is left.
    */
-  async endBehind(session: SessionRef, at: string, end: RunEnd, last: number | ""): Promise<RunEnd | number | "gone"> {
+  async end(session: SessionRef, at: string, end: RunEnd, last?: number): Promise<RunEnd | undefined> {
     const ttl = end.state === "waiting" ? runTtlMs.waiting : runTtlMs.ended;
-    const args = [at, JSON.stringify(end), ttl, last];
-    const [word, detail] = await this.#script("endRun", session, endRunScript, args);
-    if (word === "ENDED") {
-      return runEndIn(detail, session.id);
-    }
-    return word === "BEHIND" ? Number(detail) : "gone";
+    const args = [at, JSON.stringify(end), ttl, last ?? ""];
+    const [word, counts] = await this.#script("endRun", session, endRunScript, args);
+    return word === "ENDED" ? runEndIn(counts, session.id) : undefined;
   }
 
   /** The newest run of a session. @throws ConflictError `other_owner`. */
@@ -129,13 +110,11 @@ export class RunStore {
   }
 
   /**
-   * Adds an entry behind the one before it, and returns how many Redis has then: fewer where it lost some. `gone`: it
-   * has lost the run; `late`: the run has ended, or a newer one has begun. A repetition adds nothing.
+   * Adds an entry; false where the run has ended, a newer one has begun, or Redis lost it. A repetition adds nothing.
    */
-  async add(session: SessionRef, at: string, entry: RunEntry): Promise<number | "gone" | "late"> {
-    const args = [at, entry.batch, entry.kind, entry.text];
-    const [word, last] = await this.#script("addToRun", session, addToRunScript, args);
-    return word === "ADDED" ? Number(last) : word === "GONE" ? "gone" : "late";
+  async add(session: SessionRef, at: string, { batch, kind, text }: RunEntry): Promise<boolean> {
+    const [word] = await this.#script("addToRun", session, addToRunScript, [at, batch, kind, text]);
+    return word === "ADDED";
   }
 
   /** Entries of a run from a batch on, or its end only. */
