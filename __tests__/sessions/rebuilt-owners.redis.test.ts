@@ -87,7 +87,7 @@ describe("what an owner has, of which a part is lost", () => {
   it("stays in the list when it is looked at, and when lists are made anew", async () => {
     const { memory, keyPrefix } = await damaged("state");
     const listed = async () => (await memory.sessions.list({ owner: "gina" })).sessions;
-    const untitled = [{ sessionId: "s", metadata: {}, messages: 2 }];
+    const untitled = [{ sessionId: "s", metadata: {}, messages: 0 }];
     expect(await listed()).toMatchObject(untitled);
     await memory.sessions.reindex();
     expect(await listed()).toMatchObject(untitled);

@@ -5,18 +5,18 @@ import { sessionKeys } from "../redis/keys.js";
 import { readStateScript } from "../redis/lua/later-scripts.js";
 import { pairsIn } from "../redis/pairs.js";
 import { runOnSession, type ScriptRunner } from "../redis/script-runner.js";
-import { damaged, refuseOwner } from "../contract/refusals.js";
+import { damaged } from "../contract/refusals.js";
 import { summaryOf, type ModelUsage, type SessionDetails, type SessionSummary } from "../contract/lists.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { ListEntry } from "./owner-lists.js";
 
 const fields = [
   ...["epoch", "owner", "label", "created", "updated", "base", "next", "rounds", "tokens", "usage"],
-  ...["title", "metadata", "erased", "key", "dek"],
+  ...["title", "metadata", "key", "dek"],
 ] as const;
 
-/** A session as `state` describes it; `lost` where there is none, or no hash, undefined where it was erased. */
-type Found = SessionDetails | "lost" | undefined;
+/** A session as `state` describes it, or a word: its log is left, nothing is, or it was erased. */
+type Found = SessionDetails | "damaged" | "missing" | "erased";
 
 /** Entries of an owner's list as their sessions are now. */
 export interface SeenEntries {
@@ -43,31 +43,26 @@ export class StoredDetails {
    *
    * @throws ConflictError `other_owner`; StoreError `damaged` for a caller with an owner, if its state is lost.
    */
-  async describe(session: SessionRef): Promise<SessionDetails | undefined> {
-    const { id, owner } = session;
-    const [answer] = await this.#read({ operation: "describeSession", sessionId: id }, [id]);
-    if (owner === undefined || !isUnclear(answer)) {
-      const details = answer === "lost" ? undefined : answer;
-      refuseOwner(session, details?.owner);
-      return details;
+  async describe({ id, owner }: SessionRef): Promise<SessionDetails | undefined> {
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, id);
+    const args = [JSON.stringify({ owner }), "details"];
+    const call = { script: readStateScript, keys: [log, ids, state], args, writes: false };
+    const reply = await runOnSession(this.#runner, { operation: "describeSession", sessionId: id }, call);
+    const [word, epoch, messages, , expires, list] = reply as unknown[];
+    if (word === "NONE") {
+      return undefined;
     }
-    const { epoch, messages } = await this.#restOf(id, owner);
-    if (answer !== "lost") {
-      return answer;
-    }
-    if (epoch !== "") {
-      // It began between the two reads.
-      return this.describe(session);
-    }
-    if (messages > 0) {
+    if (epoch === "" && Number(messages) > 0 && owner !== undefined) {
       throw damaged("describeSession", id);
     }
-    return undefined;
+    const stored = new Map(pairsIn(list as string[]));
+    const values = fields.map((field) => stored.get(field) ?? null);
+    return detailsFrom(id, values, expires === "" ? undefined : Number(expires));
   }
 
   /**
-   * Reads the sessions of an owner's entries in one pipeline. A session that lost its state is looked at once more, and
-   * stays if its other keys may be the owner's.
+   * Reads the sessions of an owner's entries in one pipeline. One of which only other keys are left stays on the page,
+   * without its numbers: a read says whose it is.
    */
   async see(owner: string, entries: readonly ListEntry[]): Promise<SeenEntries> {
     const ids = entries.map(({ sessionId }) => sessionId);
@@ -75,100 +70,74 @@ export class StoredDetails {
     const answers = await this.#readEach({ operation: "listSessions", sessionId: "", owner }, idsToRead);
     const answerOf = ({ sessionId }: ListEntry) =>
       sessionId === undefined ? undefined : answers[idsToRead.indexOf(sessionId)];
-    const seen = await Promise.all(
-      entries.map(async (entry): Promise<SessionSummary | undefined> => {
-        const { sessionId, score } = entry;
-        const details = answerOf(entry);
-        if (sessionId === undefined || !isUnclear(details)) {
-          return details !== "lost" && details?.owner === owner ? summaryOf(details) : undefined;
-        }
-        const at = Math.floor(score / 1_000);
-        const rest = await this.#restOrNone(sessionId, owner);
-        return rest && { sessionId, label: {}, createdAt: at, updatedAt: at, ...rest };
-      }),
-    );
-    const ended = entries.filter((_, index) => seen[index] === undefined);
+    const sessions = entries.map((entry): SessionSummary | undefined => {
+      const answer = answerOf(entry);
+      if (answer === "damaged") {
+        const at = Math.floor(entry.score / 1_000);
+        return { sessionId: entry.sessionId!, label: {}, createdAt: at, updatedAt: at, messages: 0, rounds: 0 };
+      }
+      return typeof answer === "object" && answer.owner === owner ? summaryOf(answer) : undefined;
+    });
+    const ended = entries.filter((_, index) => sessions[index] === undefined);
     return {
-      sessions: seen.filter((session) => session !== undefined),
+      sessions: sessions.filter((session) => session !== undefined),
       ended,
-      missing: ended.filter((entry) => isUnclear(answerOf(entry))),
+      missing: ended.filter((entry) => answerOf(entry) === "missing"),
     };
   }
 
-  /** As {@link #read}; a session whose state holds another type of value is lost, and hides no other. */
+  /** As {@link #read}; a session whose state holds another type of value is damaged, and hides no other. */
   async #readEach(name: CallName, ids: readonly string[]): Promise<Found[]> {
     try {
       return await this.#read(name, ids);
     } catch (error) {
-      if (codeOf(error) !== "wrong_type") {
+      if (!MemoryError.isInstance(error) || error.code !== "wrong_type") {
         throw error;
       }
-      return ids.length === 1 ? ["lost"] : (await Promise.all(ids.map((id) => this.#readEach(name, [id])))).flat();
+      return ids.length === 1 ? ["damaged"] : (await Promise.all(ids.map((id) => this.#readEach(name, [id])))).flat();
     }
   }
 
   async #read(name: CallName, ids: readonly string[]): Promise<Found[]> {
     const reads = ids.map((id) => {
-      const { state } = sessionKeys(this.#keyPrefix, id);
+      const { log, state } = sessionKeys(this.#keyPrefix, id);
       return [
-        { verb: "hmget", args: [state, ...fields] },
+        { verb: "hmget", args: [state, ...fields, "erased"] },
         { verb: "pttl", args: [state] },
         { verb: "time", args: [] },
+        { verb: "exists", args: [log] },
       ];
     });
     const replies = ids.length === 0 ? [] : await this.#runner.transactions(name, reads);
-    return replies.map((reply, index) => detailsFrom(ids[index]!, reply));
-  }
-
-  /** Reads the other keys of a session. @throws as `describe`. */
-  async #restOf(sessionId: string, owner: string) {
-    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
-    const args = [JSON.stringify({ owner }), "numbers"];
-    const call = { script: readStateScript, keys: [log, ids, state], args, writes: false };
-    const reply = await runOnSession(this.#runner, { operation: "describeSession", sessionId }, call);
-    const [, epoch = "", messages = 0, , , list = []] = reply as unknown[];
-    const rounds = pairsIn(list as string[]).find(([name]) => name === "rounds")?.[1];
-    return { epoch, messages: Number(messages), rounds: amountOf(rounds) };
-  }
-
-  /** As {@link #restOf}, for one that may be the owner's; undefined if it is not, or nothing is left. */
-  async #restOrNone(
-    sessionId: string,
-    owner: string,
-  ): Promise<Pick<SessionSummary, "messages" | "rounds"> | undefined> {
-    try {
-      const { messages, rounds } = await this.#restOf(sessionId, owner);
-      return messages > 0 ? { messages, rounds } : undefined;
-    } catch (error) {
-      if (codeOf(error) === "other_owner") {
-        return undefined;
+    return (replies as Reply[]).map(([values, left, [seconds, micros], logs], index): Found => {
+      const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+      const details = detailsFrom(ids[index]!, values, Number(left) >= 0 ? now + Number(left) : undefined);
+      if (isText(values[fields.length])) {
+        return "erased";
       }
-      if (codeOf(error) === "damaged" || codeOf(error) === "wrong_type") {
-        return { messages: 0, rounds: 0 };
-      }
-      throw error;
-    }
+      return !isUnclear(details) ? details! : Number(logs) > 0 ? "damaged" : "missing";
+    });
   }
 }
+
+type Reply = [values: (string | null)[], left: unknown, time: [unknown, unknown], logs: unknown];
 
 /** True where other keys may say more: a hold, say, has created the lost state of a session again. */
-function isUnclear(answer: Found): boolean {
-  return answer === "lost" || (answer !== undefined && answer.owner === undefined && answer.messages === 0);
+function isUnclear(details: SessionDetails | undefined): boolean {
+  return details === undefined || (details.owner === undefined && details.messages === 0);
 }
 
-/** Converts the replies of the reads of a session. */
-export function detailsFrom(sessionId: string, reply: readonly unknown[]): Found {
-  const [values, left, [seconds, micros]] = reply as [(string | null)[], unknown, [unknown, unknown]];
-  const [epoch, owner, label, created, updated, base, next, rounds, tokens, usage, title, metadata, erased, key, dek] =
-    values;
-  if (isText(erased)) {
+/** The details in the values of {@link fields}; undefined without an epoch. */
+export function detailsFrom(
+  sessionId: string,
+  values: readonly (string | null)[],
+  expiresAt: number | undefined,
+): SessionDetails | undefined {
+  const [epoch, owner, label, created, updated, base, next, rounds, tokens, usage, title, metadata, key, dek] = values;
+  if (!isText(epoch)) {
     return undefined;
   }
-  if (!isText(epoch)) {
-    return "lost";
-  }
   const updatedAt = amountOf(updated);
-  const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   return withoutUndefined<EachOf<SessionDetails>>({
     sessionId,
     label: { ...(isText(title) && { title }), ...(isText(metadata) && { metadata }) },
@@ -182,7 +151,7 @@ export function detailsFrom(sessionId: string, reply: readonly unknown[]): Found
     tokens: isText(tokens) ? amountOf(tokens) : undefined,
     usage: isText(usage) ? usageFrom(usage) : undefined,
     key: isText(key) ? { key, dek: dek ?? "" } : undefined,
-    expiresAt: Number(left) >= 0 ? now + Number(left) : undefined,
+    expiresAt,
   });
 }
 
@@ -208,8 +177,4 @@ export function usageText(usage: readonly ModelUsage[]): string {
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
-}
-
-function codeOf(error: unknown): unknown {
-  return MemoryError.isInstance(error) ? error.code : undefined;
 }

@@ -52,7 +52,7 @@ export class RedisSessionData implements SessionData {
   }
 
   async readStats(session: SessionRef): Promise<StoredStats | undefined> {
-    const reply = (await this.#read("readStats", session, readStateScript, ["numbers"])) as unknown[];
+    const reply = (await this.#read("readStats", session, readStateScript, ["details"])) as unknown[];
     const [word, epoch, length] = reply;
     return word === "NONE" || (epoch === "" && Number(length) === 0) ? undefined : statsOf(wholeStateFrom(reply));
   }

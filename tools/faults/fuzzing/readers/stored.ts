@@ -43,7 +43,7 @@ export const sessionReaders: Readonly<Record<string, Reader>> = {
     const lines = text.split("\n");
     const list = lines.length % 2 === 0 ? lines : [...lines, ""];
     const state = wholeStateFrom(["STATE", "epoch", "3", "0", "", list, list]);
-    return [state, reductionsIn(text), detailsFrom("s", [lines, "-1", ["1", "0"]]), usageFrom(text)];
+    return [state, reductionsIn(text), detailsFrom("s", lines, undefined), usageFrom(text)];
   },
   "key-name": (text) => decodeSessionId(text),
 };
