@@ -21,10 +21,10 @@ describe("the entries of a process", () => {
   it("have scores that grow with each write, also of one microsecond, and behind those of the server", async () => {
     const { sent, writes } = listsAt(() => 1_000_000);
     for (const sessionId of ["a", "b", "a", "b", "a"]) {
-      await writes.send({ owner: "ann", sessionId });
+      await writes.enter({ owner: "ann", sessionId });
     }
     jest.advanceTimersByTime(7);
-    await writes.send({ owner: "ann", sessionId: "b" });
+    await writes.enter({ owner: "ann", sessionId: "b" });
     expect(sent).toEqual([
       ["script", "a"],
       ["script", "b"],
@@ -39,7 +39,7 @@ describe("the entries of a process", () => {
     const { sent, writes } = listsAt(() => 1_000_000);
     const kinds = async (ttlMs: number | undefined, passMs: number) => {
       jest.advanceTimersByTime(passMs);
-      await writes.send({ owner: "ann", sessionId: "s", ttlMs });
+      await writes.enter({ owner: "ann", sessionId: "s", ttlMs });
       return sent.at(-1)![0];
     };
     expect(await kinds(1_000, 0)).toBe("script");
@@ -50,30 +50,5 @@ describe("the entries of a process", () => {
     expect(await kinds(0, 0)).toBe("ZADD");
     expect(await kinds(undefined, 0)).toBe("script");
     expect(await kinds(5_000_000, 600_000)).toBe("ZADD");
-  });
-
-  it("are sent again until they arrive, one of them at a time, and leave no timer then", async () => {
-    let fails = true;
-    const tried: string[] = [];
-    const lists = {
-      enter: async (_: string, session: string) => {
-        tried.push(session);
-        if (fails) {
-          throw new Error("down");
-        }
-        return { score: 1_000_000 };
-      },
-    };
-    const writes = new ListWrites(lists as unknown as OwnerLists, () => undefined);
-    await Promise.all(["a", "b"].map((sessionId) => writes.enter({ owner: "ann", sessionId })));
-    tried.length = 0;
-    await jest.advanceTimersByTimeAsync(1_000);
-    expect(tried).toEqual(["a"]);
-    await jest.advanceTimersByTimeAsync(1_999);
-    expect(tried).toEqual(["a"]);
-    fails = false;
-    await jest.advanceTimersByTimeAsync(1);
-    expect([...tried].sort()).toEqual(["a", "a", "b"]);
-    expect(jest.getTimerCount()).toBe(0);
   });
 });

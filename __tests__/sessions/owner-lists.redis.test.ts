@@ -99,8 +99,8 @@ describe("a list of an owner names each session before it is written", () => {
     await refused.lists.flush();
     expect(await listed()).toEqual([]);
     isRefused = false;
-    // A second later by itself.
-    await pause(1_300);
+    // Two seconds later by itself.
+    await pause(2_300);
     expect(await listed()).toEqual(["s"]);
   });
 

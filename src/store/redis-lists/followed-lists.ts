@@ -36,7 +36,9 @@ export class FollowedLists {
       const { RedisLists } = await import("./session-lists.js");
       return (this.#loaded = new RedisLists(runner, keyPrefix, (work) => this.aside(work)));
     });
-    this.group = { ...groupWhenUsed("lists", async () => this.load()), flush: () => this.#flush() };
+    // Nothing is loaded for `flush`.
+    const load = async () => (await this.load()) as RedisLists & Pick<SessionLists, "flush">;
+    this.group = { ...groupWhenUsed("lists", load), flush: () => this.flush() };
   }
 
   /** Makes a write. Enters the session, in front of it, in the list of the owner that it names or is known to have. */
@@ -72,15 +74,10 @@ export class FollowedLists {
     this.#aside.add(tracked);
   }
 
-  /** Flushes, and stops the timers. */
-  async close(): Promise<void> {
-    await this.#flush();
-    this.#loaded?.close();
-  }
-
-  async #flush(): Promise<void> {
-    await Promise.all(this.#aside);
-    await this.#loaded?.flush();
-    await Promise.all(this.#aside);
+  /** Awaits the work of this process, also what comes of it. */
+  async flush(): Promise<void> {
+    while (this.#aside.size > 0) {
+      await Promise.all(this.#aside);
+    }
   }
 }

@@ -5,8 +5,6 @@ const capacity = 10_000;
 /** A list outlives what it was kept for by a fifth of the time to live: the half of it lets most writes go without. */
 const kept = 1.2;
 const needed = 1.1;
-/** Milliseconds until what failed is sent again; doubled after each failure. */
-const retryMs = { first: 1_000, most: 30_000 };
 
 /** A session that is about to be written, and its owner. */
 export interface WrittenSession {
@@ -25,12 +23,9 @@ export class ListWrites {
   readonly #onKept: (owner: string) => void;
   /** Until when the list of an entry is kept, in milliseconds of `performance.now()`. */
   readonly #keptUntil = new BoundedMap<string, number>(capacity);
-  readonly #failed = new BoundedMap<string, WrittenSession>(capacity);
   /** The server's clock minus `performance.now()`, in milliseconds; known once a list is kept. */
   #offset = 0;
   #lastScore = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #pauseMs = retryMs.first;
 
   /** `onKept` is called when a list was kept for a session with an expiry. */
   constructor(lists: OwnerLists, onKept: (owner: string) => void) {
@@ -38,23 +33,8 @@ export class ListWrites {
     this.#onKept = onKept;
   }
 
-  /** Enters a session, sent in this tick, and returns its entry; undefined if that failed: it is then sent again. */
-  async enter(written: WrittenSession): Promise<OwnEntry | undefined> {
-    const key = keyOf(written);
-    try {
-      const entry = await this.send(written);
-      this.#failed.delete(key);
-      this.#pauseMs = retryMs.first;
-      return entry;
-    } catch {
-      this.#failed.set(key, written);
-      this.#retryLater();
-      return undefined;
-    }
-  }
-
-  /** As {@link enter}. @throws StoreError. */
-  async send(written: WrittenSession): Promise<OwnEntry> {
+  /** Enters a session, sent in this tick, and returns its entry. @throws StoreError. */
+  async enter(written: WrittenSession): Promise<OwnEntry> {
     const { owner, sessionId } = written;
     return this.#isKept(written) ? this.#lists.move(owner, sessionId, this.#nextScore()) : this.#keep(written, false);
   }
@@ -62,21 +42,6 @@ export class ListWrites {
   /** Keeps the list of a session whose expiry was extended; the session stays in its place. */
   async extend(written: WrittenSession): Promise<void> {
     await (this.#isKept(written) ? undefined : this.#keep(written, true));
-  }
-
-  /** Sends again what failed, up to the first that fails again. */
-  async retry(): Promise<void> {
-    for (const written of [...this.#failed.values()]) {
-      if ((await this.enter(written)) === undefined) {
-        return;
-      }
-    }
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#failed.clear();
   }
 
   #isKept(written: WrittenSession): boolean {
@@ -104,18 +69,6 @@ export class ListWrites {
     const now = Math.floor((performance.now() + this.#offset) * 1_000);
     this.#lastScore = Math.max(this.#lastScore + 1, now);
     return this.#lastScore;
-  }
-
-  #retryLater(): void {
-    if (this.#timer !== undefined) {
-      return;
-    }
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.retry();
-    }, this.#pauseMs);
-    this.#pauseMs = Math.min(2 * this.#pauseMs, retryMs.most);
-    this.#timer.unref();
   }
 }
 

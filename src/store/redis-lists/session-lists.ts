@@ -1,5 +1,5 @@
 import { randomToken } from "../../base/ids.js";
-import { MemoryError } from "../../base/errors.js";
+import { MemoryError, StoreError } from "../../base/errors.js";
 import { sessionKeys } from "../redis/keys.js";
 import { relabelSessionScript } from "../redis/lua/later-scripts.js";
 import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
@@ -25,6 +25,8 @@ import { StoredDetails } from "./stored-details.js";
 const graceMs = 60_000;
 /** Entries that are looked at when a session with an expiry enters a list: dead ones do not outnumber the others. */
 const swept = 3;
+/** Milliseconds until an entry that failed is sent again. */
+const retryMs = 2_000;
 
 /** A session that was created from elsewhere. */
 export interface CreatedFrom<T> {
@@ -39,13 +41,15 @@ export interface CreatedFrom<T> {
  * of each of its writes, so that a list may name a session that has ended, and misses none that exists. A page is read
  * from the sessions; entries of ended ones are dropped when they are met.
  */
-export class RedisLists implements SessionLists {
+export class RedisLists implements Omit<SessionLists, "flush"> {
   readonly #runner: ScriptRunner;
   readonly #keyPrefix: string;
   readonly #lists: OwnerLists;
   readonly #details: StoredDetails;
   readonly #writes: ListWrites;
   readonly #aside: (work: Promise<unknown>) => void;
+  /** Sessions that will be entered again. */
+  readonly #retried = new Set<string>();
 
   /** `aside` takes work that nobody awaits. */
   constructor(runner: ScriptRunner, keyPrefix: string, aside: (work: Promise<unknown>) => void) {
@@ -113,11 +117,6 @@ export class RedisLists implements SessionLists {
     return reindexSessions({ ...listeners, scan: this.#scan(), lists: this.#lists, details: this.#details, graceMs });
   }
 
-  /** Sends again what failed. */
-  async flush(): Promise<void> {
-    await this.#writes.retry();
-  }
-
   /**
    * Enters a session in a list and makes the write, which is sent in the same tick. Where that is refused, or says that
    * the session is not the owner's, the entry is taken back.
@@ -141,9 +140,18 @@ export class RedisLists implements SessionLists {
 
   /** Enters a session in a list. Never fails: what failed is sent again. */
   enter(written: WrittenSession): Promise<OwnEntry | undefined> {
-    const entered = this.#writes.enter(written);
+    const entered = this.#writes.enter(written).catch((error: unknown) => this.#retryLater(written, error));
     this.#aside(entered);
     return entered;
+  }
+
+  #retryLater(written: WrittenSession, error: unknown): undefined {
+    const key = `${written.sessionId}\n${written.owner}`;
+    if (!this.#retried.has(key) && !(StoreError.isInstance(error) && error.code === "closed")) {
+      this.#retried.add(key);
+      const retry = () => void (this.#retried.delete(key) && this.enter(written));
+      setTimeout(retry, retryMs).unref();
+    }
   }
 
   /** Creates a session that is entered before in the lists of all owners of its data, where an erasure finds it. */
@@ -151,7 +159,7 @@ export class RedisLists implements SessionLists {
     written: readonly WrittenSession[],
     finish: () => Promise<CreatedFrom<T> | undefined>,
   ): Promise<T | undefined> {
-    const entries = await Promise.all(written.map((one) => this.#writes.send(one)));
+    const entries = await Promise.all(written.map((one) => this.#writes.enter(one)));
     try {
       const finished = await finish();
       const { owner, updatedAt } = finished ?? {};
@@ -167,10 +175,6 @@ export class RedisLists implements SessionLists {
 
   async extended(written: WrittenSession): Promise<void> {
     await this.#writes.extend(written);
-  }
-
-  close(): void {
-    this.#writes.close();
   }
 
   /** Looks at some entries, as a list that nobody reads would grow by all sessions that expire. */

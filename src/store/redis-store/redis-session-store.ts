@@ -152,7 +152,7 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async close(): Promise<void> {
-    await this.#lists.close();
+    await this.#lists.flush();
     this.#runner.close();
     await this.#connection.close(this.#options.commandTimeout);
   }
