@@ -2,9 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import type { TurnOutput } from "../../store/codec/encode-message.js";
-import { lazy, nonNegativeInteger, objectWith, parseOptions, type SchemaOutput } from "../../base/options.js";
+import { anyText, lazy, nonNegativeInteger, objectOf, parseOptions, type SchemaOutput } from "../../base/options.js";
 import { isWithin, limitedText, mostBytes } from "../../store/contract/session-ref.js";
-import { checkSide } from "../../store/contract/append-decision.js";
 import type { SessionView } from "../../store/contract/session-reads.js";
 import type { RewindRequest } from "../../store/contract/session-writes.js";
 import type { SideChanges } from "../../store/contract/side-fields.js";
@@ -166,24 +165,21 @@ const appendSchema = lazy(() =>
   z.strictObject({
     turnId: z.optional(limitedText("id")),
     expectedNext: z.optional(nonNegativeInteger()),
-    side: z.optional(objectWith<SideChanges>([], "an object with set, remove or bound")),
+    // Parsed, and so a copy: the caller may change it while the append waits.
+    side: z.optional(
+      objectOf(
+        {
+          set: z.optional(z.record(anyText(), anyText(), "must be an object whose values are strings")),
+          remove: z.optional(z.array(anyText(), "must be an array of strings")),
+          bound: z.optional(
+            objectOf({ prefix: anyText(), keep: nonNegativeInteger() }, "an object with prefix and keep"),
+          ),
+        },
+        "an object with set, remove or bound",
+      ),
+    ),
     turn: z.optional(
       z.custom<TurnTicket>((value) => value instanceof TurnTicket, "is made by chains and agents; pass it on as it is"),
     ),
   }),
 );
-
-/**
- * A copy of side changes, because the caller may mutate them while the append waits.
- *
- * @throws ConfigurationError naming the invalid part.
- */
-export function copySide(side: SideChanges): SideChanges {
-  checkSide(side);
-  const { set, remove, bound } = side;
-  return {
-    ...(set && { set: { ...set } }),
-    ...(remove && { remove: [...remove] }),
-    ...(bound && { bound: { ...bound } }),
-  };
-}

@@ -19,7 +19,6 @@ import type { SessionView } from "../../store/contract/session-reads.js";
 import type { AppendRequest, AppendResult } from "../../store/contract/session-writes.js";
 import {
   checkedAppend,
-  copySide,
   type AppendOptions,
   type AppendOutcome,
   type TurnAppendOptions,
@@ -174,11 +173,10 @@ export class ConversationSession implements SessionOfMemory {
   append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
     return promised(() => {
       const { turn: ticket, ...checked } = options === undefined ? {} : checkedAppend(options);
-      const side = checked.side && copySide(checked.side);
       const turn = ticket?.settings;
       return appendTurn(this, this.#writeFor(turn), {
         messages,
-        options: { ...checked, ...(side && { side }), ...(turn && { turn }) } as TurnAppendOptions,
+        options: { ...checked, ...(turn && { turn }) } as TurnAppendOptions,
         finish: (appended) => this.#finish(appended, { messages, ticket }),
       });
     });

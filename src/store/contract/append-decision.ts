@@ -1,36 +1,9 @@
 import * as z from "zod/mini";
-import { ConfigurationError } from "../../base/errors.js";
 import { lazy, objectOf, positiveInteger } from "../../base/options.js";
 import { contentConflict, tooLarge } from "./refusals.js";
 import type { SessionRef } from "./session-ref.js";
 import type { AppendRequest, NewRecord, RecordIdentity } from "./session-writes.js";
 import type { SideChanges } from "./side-fields.js";
-
-/** Rejects side changes with invalid parts. @throws ConfigurationError. */
-export function checkSide(side: SideChanges): void {
-  check("side", !Array.isArray(side), "an object with set, remove or bound");
-  const { set, remove, bound } = side;
-  check("side.set", set === undefined || (!Array.isArray(set) && isTexts(set)), "an object whose values are strings");
-  check("side.remove", remove === undefined || (Array.isArray(remove) && isTexts(remove)), "an array of strings");
-  const isBound = bound === undefined || (isTexts([bound?.prefix]) && isCount(bound?.keep));
-  check("side.bound", isBound, "an object with a prefix, and keep, an integer of 0 or more");
-}
-
-function check(option: string, isRight: boolean, form: string): void {
-  if (!isRight) {
-    throw new ConfigurationError(option, `"${option}" must be ${form}.`);
-  }
-}
-
-function isTexts(values: unknown): boolean {
-  return (
-    typeof values === "object" && values !== null && Object.values(values).every((value) => typeof value === "string")
-  );
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
 
 /** Size limits in bytes of UTF-8. */
 export interface SizeLimits {
