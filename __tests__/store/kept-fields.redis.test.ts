@@ -114,17 +114,6 @@ describe("What Redis keeps of a session", () => {
     expect(await client.hmget(keysOf("s").state, "start", "tokens", "counter")).toEqual(["2", null, null]);
   });
 
-  it("is as it was where a tail before its base is to be replaced", async () => {
-    await store.append(session, { records: chat });
-    const discard = true;
-    const reduced = { ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0, discard };
-    await store.commitReduction(session, reduced);
-    const cut = { ...asRead(await store.readView(session)), to: 1, forget: [] };
-    const tail = { cut, records: [human("q3")] };
-    await expect(store.edits.replaceTail(session, tail)).rejects.toMatchObject({ option: "to" });
-    expect(await readLog(store, session)).toMatchObject({ from: 2, records: texts(chat.slice(2)) });
-  });
-
   it("takes the data key of a writer that wrote something, not of one that removed side fields", async () => {
     const write = (name: string, changes: SideChanges) => {
       const made = { key: `${name} k1`, dek: "wrapped" };

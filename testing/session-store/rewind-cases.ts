@@ -1,6 +1,6 @@
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
-import { asRead, everything, human, option, record, records, texts, written, type StoreCase } from "./store-case.js";
+import { asRead, everything, human, record, records, texts, written, type StoreCase } from "./store-case.js";
 
 const ids = (letter: string, from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `${letter}${from + index}`);
@@ -182,23 +182,6 @@ export const rewindCases: readonly StoreCase[] = [
       await store.edits.rewind(session, { ...asRead(view), to: 1, forget: ["a1", "unknown"] });
       const again = await store.append(session, { records: records("a", 3) });
       assert.deepEqual([again.appended, again.duplicates], [2, 1]);
-    },
-  },
-  {
-    title: "a position outside the log is refused",
-    async check(context) {
-      const { store, session } = context;
-      const view = await written(context, records("a", 3));
-      await assert.rejects(store.edits.rewind(session, { ...asRead(view), to: 4, forget: [] }), option("to"));
-      await store.commitReduction(session, {
-        ...asRead(view),
-        start: 2,
-        head: "",
-        headCount: 0,
-        discard: true,
-      });
-      const later = await store.readView(session);
-      await assert.rejects(store.edits.rewind(session, { ...asRead(later), to: 1, forget: [] }), option("to"));
     },
   },
 ];

@@ -1,4 +1,4 @@
-import { ConfigurationError, ConflictError, StoreError, EncryptionError } from "../../base/errors.js";
+import { ConflictError, StoreError, EncryptionError } from "../../base/errors.js";
 import { encodeSessionId, type SessionRef } from "./session-ref.js";
 import { keyParts, storedKeyFrom, type StoredKey } from "./writer-keys.js";
 
@@ -215,14 +215,6 @@ export function tooLarge(sessionId: string, sentence: string): StoreError {
 /** The error for a call to a store that was closed. */
 export function closed(operation: string, sessionId: string | undefined): StoreError {
   return new StoreError("The store is closed; create a new one.", { code: "closed", operation, sessionId });
-}
-
-/** The error for a position outside the log. */
-export function outOfRange(option: "start" | "to"): ConfigurationError {
-  return new ConfigurationError(
-    option,
-    `"${option}" must be between the position of the oldest kept record and "next", both included.`,
-  );
 }
 
 /** The text as the beginning of a sentence. */

@@ -1,7 +1,7 @@
 import type { AppendPlan } from "../contract/append-decision.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { anyDigest, type AppendResult, type LogWrite, type NewRecord } from "../contract/session-writes.js";
-import { contentConflict, OtherDigests, outOfRange, positionConflict } from "../contract/refusals.js";
+import { contentConflict, OtherDigests, positionConflict } from "../contract/refusals.js";
 import { beginsRound } from "../contract/record-text.js";
 import type { StoredTurn } from "../contract/turns.js";
 import { applySide } from "../contract/side-fields.js";
@@ -55,10 +55,6 @@ export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): App
   }
   if (!isAsExpected(append)) {
     return "stale";
-  }
-  const { to = 0, next: end = 0 } = request.cut ?? {};
-  if (request.cut !== undefined && (to < stored!.base || to > end)) {
-    throw outOfRange("to");
   }
   return written(sessions, append);
 }

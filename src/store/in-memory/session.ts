@@ -1,4 +1,3 @@
-import { outOfRange } from "../contract/refusals.js";
 import { randomToken } from "../../base/ids.js";
 import { beginsRound } from "../contract/record-text.js";
 import type { ReadState, ReadViewOptions, SessionView } from "../contract/session-reads.js";
@@ -103,9 +102,6 @@ export function commitTo(
   }
   const { start, head, headCount, discard } = request;
   const next = nextPosition(session);
-  if (start < session.base || start > next) {
-    throw outOfRange("start");
-  }
   const before = viewSize(session);
   noteKey(session, caller);
   session.total = totalAfterCommit({ ...(session.total ?? unknownTotal), next }, request);

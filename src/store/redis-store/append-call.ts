@@ -1,4 +1,4 @@
-import { contentConflict, OtherDigests, outOfRange, positionConflict } from "../contract/refusals.js";
+import { contentConflict, OtherDigests, positionConflict } from "../contract/refusals.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { askOf } from "../redis/script-runner.js";
 import { idHash, lastHash, sha1 } from "../redis/keys.js";
@@ -188,8 +188,6 @@ function refusal(
   switch (word) {
     case "POSITION":
       return positionConflict(sessionId, request.expectedNext ?? 0, Number(detail));
-    case "RANGE":
-      return outOfRange("to");
     case "CONFLICT":
       return contentConflict(sessionId, plan.records[Number(detail)]?.id ?? "");
     default:

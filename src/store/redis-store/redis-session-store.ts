@@ -22,7 +22,6 @@ import type { SessionCopies } from "../contract/copies.js";
 import type { SessionEdits } from "../contract/edits.js";
 import { groupWhenUsed } from "../contract/groups.js";
 import { defaultGuardMs, type SessionLists } from "../contract/lists.js";
-import { outOfRange } from "../contract/refusals.js";
 import { emptyView, type ReadViewOptions, type SessionView } from "../contract/session-reads.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { SessionStore } from "../contract/session-store.js";
@@ -129,9 +128,6 @@ export class RedisSessionStore implements SessionStore {
     const args = commitArguments(session, request, { newRev, view: this.#views.get(session.id)?.view });
     const { commitReductionScript: script } = await laterScripts();
     const word = await this.#write("commitReduction", session, { script, args });
-    if (word === "RANGE") {
-      throw outOfRange("start");
-    }
     if (word !== "COMMITTED") {
       this.#views.delete(session.id);
       return "stale";

@@ -12,7 +12,7 @@
 -- Replies: OK appended duplicates conflicts next epoch [view or ""] [owner or ""] | those of the gate | TURN
 --   done count first next epoch records [view] (the claim does not fit the turn's mark; done is 2 where this append
 --   was made before) | DIFFERS (an id with another digest may be one of plain text: ask with `digests`) | POSITION
---   next | STALE (the cut, or a side field) | RANGE (of the cut) | CONFLICT index | WAITS number-ahead next epoch
+--   next | STALE (the cut, or a side field) | CONFLICT index | WAITS number-ahead next epoch
 --   (nothing is written) | TOOK fence epoch milliseconds-to-live reply (an OK or TURN, with the hold).
 --
 -- A request with records only does not begin with JSON, and mostly takes the short path, `plain-append`.
@@ -56,7 +56,6 @@ end))
 if refusal then return refusal end
 if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 if cut and not (atEnd and isAsRead(s, cut)) or not isSideAs(request.expects) then return { 'STALE' } end
-if cut and (cut.to < s.base or cut.to > cut.next) then return { 'RANGE' } end
 if #conflicts > 0 and not request.keep then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
 if cut and request.count == 0 and endsAt(s, cut.to) then return endSession() end

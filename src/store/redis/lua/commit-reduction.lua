@@ -5,7 +5,7 @@
 --   tokensRead?, maxTokens?, shared, sharedHash, owner?, expectedEpoch?, fencingToken?, keys? }; the head, but for
 --   its first `shared` bytes, which are those of the head as it was. With `discard` the records before the start go;
 --   their ids and turns stay.
--- Replies: COMMITTED owner | those of the gate | STALE | RANGE (the start lies outside the log).
+-- Replies: COMMITTED owner | those of the gate | STALE.
 --
 -- Idempotent: a retry after a lost reply finds its own `newRev` and gets the same reply.
 --
@@ -43,7 +43,6 @@ if refusal then return refusal end
 local shared = request.shared > 0 and (redis.call('HGET', state, 'head') or ''):sub(1, request.shared) or ''
 local isShared = redis.sha1hex(shared) == request.sharedHash
 if s.next < request.next or not isShared or not isAsRead(s, request) then return { 'STALE' } end
-if request.start < s.base or request.start > s.next then return { 'RANGE' } end
 local total = request.counter and request.tokens
 if total and s.next ~= request.next then
   local known = s.tokens and s.counter == request.counter and request.tokensRead
