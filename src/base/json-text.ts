@@ -19,8 +19,7 @@ function withBigIntegers(value: unknown): string | undefined {
 }
 
 /**
- * True for any values of which JSON holds the same, whatever the order of keys; `sameJson` compares JSON data. Never
- * throws.
+ * True for any values of which JSON holds the same, whatever the order of keys. Never throws.
  */
 export function sameAsJson(a: unknown, b: unknown): boolean {
   const [one, other] = [jsonText(a), jsonText(b)];

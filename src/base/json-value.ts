@@ -80,23 +80,6 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** True if both are the same JSON data, whatever the order of keys. */
-export function sameJson(a: unknown, b: unknown): boolean {
-  if (a === b) {
-    return true;
-  }
-  if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length && a.every((element, index) => sameJson(element, b[index]));
-  }
-  if (isPlainObject(a) && isPlainObject(b)) {
-    const keys = Object.keys(a);
-    return (
-      keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
-    );
-  }
-  return false;
-}
-
 /**
  * Copies what JSON can express of any value; never throws. Big integers become their digits, errors
  * `{ name, message }`, maps and sets arrays, bytes base64; all else is as JSON writes it. `"[Unreadable]"` stands for a

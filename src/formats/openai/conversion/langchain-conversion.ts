@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../../../base/errors.js";
-import { isPlainObject, sameJson } from "../../../base/json-value.js";
+import { sameAsJson } from "../../../base/json-text.js";
+import { isPlainObject } from "../../../base/json-value.js";
 import { fieldsOf, messageOf, tagged, toFields, toOpenAI, untagged, type Fields } from "./langchain-fields.js";
 import { isMessage } from "../message-schema.js";
 import type { OpenAIMessage } from "../message.js";
@@ -129,7 +130,7 @@ function saysOneOf(candidate: Fields | undefined, one: Fields, other: Fields): b
   const keys = new Set([...Object.keys(candidate ?? {}), ...Object.keys(one)]);
   return (
     candidate !== undefined &&
-    [...keys].every((key) => sameJson(candidate[key], one[key]) || sameJson(candidate[key], other[key]))
+    [...keys].every((key) => sameAsJson(candidate[key], one[key]) || sameAsJson(candidate[key], other[key]))
   );
 }
 
@@ -146,7 +147,7 @@ function difference(original: Fields, back: Fields): Fields | undefined {
   const sameType = original["type"] === back["type"];
   const isPartial = (key: string) => key === "additional_kwargs" && sameType && isPlainObject(back[key]);
   const entries = Object.entries(original)
-    .filter(([key, value]) => !sameJson(value, back[key]) || (key === "additional_kwargs" && !sameType))
+    .filter(([key, value]) => !sameAsJson(value, back[key]) || (key === "additional_kwargs" && !sameType))
     .map(([key, value]) => [key, isPartial(key) ? difference(value as Fields, back[key] as Fields) : value]);
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Fields);
 }
