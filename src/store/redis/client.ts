@@ -52,7 +52,8 @@ export function corkForTick(client: RedisClient): void {
 
 /** True for an ioredis client. Checks the shape, because the application may use another copy of ioredis. */
 export function isRedisClient(value: unknown): value is RedisClient {
-  return hasMethods(value, ["call", "pipeline", "multi", "defineCommand"]);
+  const client = Object(value) as Record<string, unknown>;
+  return ["call", "pipeline", "multi", "defineCommand"].every((name) => typeof client[name] === "function");
 }
 
 /**
@@ -89,17 +90,4 @@ function placesOf(nodes: readonly unknown[]): string {
     return `${String(host)}:${String(port)}`;
   });
   return places.join(", ") + (nodes.length > mostPlaces ? ", …" : "");
-}
-
-/** True for a client of the package `redis` (node-redis), recognized by its camel-case methods. */
-export function isNodeRedisClient(value: unknown): boolean {
-  return hasMethods(value, ["hSet", "sendCommand"]) && !hasMethods(value, ["defineCommand"]);
-}
-
-function hasMethods(value: unknown, names: readonly string[]): boolean {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    names.every((name) => typeof (value as Record<string, unknown>)[name] === "function")
-  );
 }

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../base/errors.js";
 import { inTime } from "../../base/in-time.js";
 import { connectionOptions, type ConnectionOptions } from "./connection-options.js";
 import { urlOptions } from "./connection-url.js";
-import { isNodeRedisClient, isRedisClient, type RedisClient } from "./client.js";
+import { isRedisClient, type RedisClient } from "./client.js";
 import type { ConnectionSource } from "./store-options.js";
 
 /** Provides the client that commands go through. */
@@ -56,31 +56,19 @@ export function openConnection(owner: string, source: ConnectionSource, commandT
 }
 
 function checkedClient(owner: string, client: unknown): RedisClient {
-  if (isNodeRedisClient(client)) {
-    const advice = "pass an ioredis Redis or Cluster, or the url or config of the connection";
-    throw new ConfigurationError(
-      "client",
-      `${owner}: option "client" is a node-redis client, but this package uses ioredis; ${advice}.`,
-    );
-  }
   if (!isRedisClient(client)) {
-    throw new ConfigurationError(
-      "client",
-      `${owner}: option "client" must be an ioredis Redis or Cluster, version 5 or 6.`,
-    );
+    const advice = "of node-redis, pass the url or config instead";
+    const message = `${owner}: option "client" must be an ioredis Redis or Cluster, version 5 or 6; ${advice}.`;
+    throw new ConfigurationError("client", message);
   }
   return client;
 }
 
 function checkedConfig(owner: string, config: unknown): Readonly<Record<string, unknown>> {
-  if (isRedisClient(config) || isNodeRedisClient(config)) {
-    throw new ConfigurationError(
-      "config",
-      `${owner}: option "config" is a client; pass an ioredis client as "client".`,
-    );
-  }
-  if (typeof config !== "object" || config === null || Array.isArray(config)) {
-    throw new ConfigurationError("config", `${owner}: option "config" must be an object of connection options.`);
+  const isClient = "on" in (Object(config) as object);
+  if (typeof config !== "object" || config === null || Array.isArray(config) || isClient) {
+    const message = `${owner}: option "config" must be an object of connection options; pass a client as "client".`;
+    throw new ConfigurationError("config", message);
   }
   return config as Readonly<Record<string, unknown>>;
 }

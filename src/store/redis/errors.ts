@@ -30,13 +30,17 @@ function subjectOf({ sessionId, owner, subject }: CallName): string {
 }
 
 interface Cause {
+  /** Matches the message, or the code of a connection's error. */
   readonly pattern: RegExp;
-  readonly code: StoreErrorCode;
-  readonly retryable: boolean;
-  /** `%s` stands for the server. */
+  /** @default "unavailable" */
+  readonly code?: StoreErrorCode;
+  /** @default true */
+  readonly retryable?: boolean;
+  /** `%s` stands for the server, `%k` for what has keys. */
   readonly sentence: string;
   /** Outcome of a write, for the error message. */
   readonly ofWrite?: string;
+  /** `%r` stands for the remedy of a wrong type. */
   readonly advice?: string;
 }
 
@@ -46,9 +50,14 @@ const unknownOutcome = "the outcome is unknown, and the same call again is safe"
 // The code may stand anywhere: Redis 6 puts "ERR Error running script …" before the code of an error inside a script.
 const causes: readonly Cause[] = [
   {
+    pattern: /\w*CERT(_|\b)|^UNABLE_TO_VERIFY/,
+    retryable: false,
+    sentence: "the certificate of %s was refused",
+    advice: "Check the host name and the option tls.ca",
+  },
+  {
     pattern: /\bOOM\b/,
     code: "out_of_memory",
-    retryable: true,
     sentence: "Redis is out of memory and refused the call",
     ofWrite: notWritten,
     advice: "Raise maxmemory or remove data",
@@ -56,7 +65,6 @@ const causes: readonly Cause[] = [
   {
     pattern: /\bREADONLY\b/,
     code: "read_only",
-    retryable: true,
     sentence: "%s is a read-only replica",
     ofWrite: notWritten,
     advice: "Connect to the master, or wait until the failover ends",
@@ -65,96 +73,52 @@ const causes: readonly Cause[] = [
     pattern: /\bWRONGTYPE\b/,
     code: "wrong_type",
     retryable: false,
-    sentence: "a key of the session holds another type of value",
+    sentence: "a key of the %k holds another type of value",
     ofWrite: notWritten,
-    advice:
-      "If the key is another program's, use another keyPrefix. Else rebuild() restores the session, unless it is the " +
-      "log: then only clear() helps",
+    advice: "If the key is another program's, use another keyPrefix. Else %r",
   },
   {
     // The last two, of Redis 7.0 and of later servers, are what a script meets that uses a refused command.
     pattern: /\b(NOAUTH|WRONGPASS|NOPERM|invalid (username-)?password|the script can't|ACL failure in script)\b/i,
-    code: "unavailable",
     retryable: false,
     sentence: "%s refused the user, the password or the permission",
     advice: "Check the credentials and the ACL",
   },
   {
     pattern: /^(MOVED|ASK) /,
-    code: "unavailable",
-    retryable: true,
     sentence: "another node of the Redis Cluster holds it",
     advice: "Connect with ioredis's Cluster, or try again later if slots are being moved",
   },
   {
     pattern: /\bLOADING\b/,
-    code: "unavailable",
-    retryable: true,
     sentence: "%s is loading its data; try again later",
   },
   {
     // A server without a connection left says so and closes at once: mostly only the latter is noticed.
     pattern: /\b(EPIPE|ECONNRESET)\b|max number of clients/,
-    code: "unavailable",
-    retryable: true,
     sentence: "%s closed the connection",
     ofWrite: unknownOutcome,
     advice: "Where it does so at once, it has reached maxclients: raise it, or open fewer connections",
   },
   {
     pattern: /\b(TRYAGAIN|CLUSTERDOWN|MASTERDOWN|BUSY|MISCONF|NOREPLICAS|MOVED|ASK)\b/,
-    code: "unavailable",
-    retryable: true,
     sentence: "%s cannot serve the call at the moment; try again later",
   },
   {
     // The second one comes from a server that was demoted before WAIT began.
     pattern: /\bUNBLOCKED\b|\bWAIT cannot be used with replica/,
-    code: "unavailable",
-    retryable: true,
     sentence: "%s lost its role as master while replicas acknowledged the write",
     ofWrite: unknownOutcome,
   },
   {
     pattern: /^Command timed out$/,
     code: "timeout",
-    retryable: true,
     sentence: "%s did not reply within the commandTimeout of the client",
     ofWrite: unknownOutcome,
   },
 ];
 
-const wrongType = causes.find(({ code }) => code === "wrong_type")!;
-
-/** A key with another type, where no rebuild restores one. */
-const wrongTypeOf: Readonly<Record<"thread" | "store", Cause>> = {
-  thread: {
-    ...wrongType,
-    sentence: "a key of the thread holds another type of value",
-    advice: "If the key is another program's, use another keyPrefix. Else deleteThread() removes the thread",
-  },
-  store: {
-    ...wrongType,
-    sentence: "a key of the RedisStore holds another type of value",
-    advice: "If the key is another program's, use another keyPrefix. Else remove the key",
-  },
-};
-
-const unreachable: Cause = {
-  pattern: /./,
-  code: "unavailable",
-  retryable: true,
-  sentence: "%s cannot be reached",
-  ofWrite: unknownOutcome,
-};
-
-const badCertificate: Cause = {
-  pattern: /CERT|UNABLE_TO_VERIFY/,
-  code: "unavailable",
-  retryable: false,
-  sentence: "the certificate of %s was refused",
-  advice: "Check the host name and the option tls.ca",
-};
+const unreachable: Cause = { pattern: /./, sentence: "%s cannot be reached", ofWrite: unknownOutcome };
 
 const failed: Cause = {
   pattern: /./,
@@ -162,6 +126,13 @@ const failed: Cause = {
   retryable: false,
   sentence: "%s answered with an error that this package does not know; `cause` holds its text",
 };
+
+/** Remedies for a key of another type that is nobody else's. */
+const remedies = {
+  session: "rebuild() restores the session, unless it is the log: then only clear() helps",
+  thread: "deleteThread() removes the thread",
+  RedisStore: "remove the key",
+} as const;
 
 /** Matches errors after which the same command may succeed within milliseconds. */
 const passing = /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|MOVED|ASK)\b/;
@@ -173,20 +144,34 @@ export function toStoreError(error: unknown, name: CallName, { writes = true, se
   if (MemoryError.isInstance(error)) {
     return error;
   }
-  const { operation, sessionId } = name;
   const original = rootOf(error);
-  const cause = causeOf(original, name);
-  const { code, retryable, sentence, ofWrite, advice } = cause;
-  const address = server ?? addressIn(original);
-  const reason = cause === unreachable || cause === badCertificate ? codeOf(original) : undefined;
+  const reason = codeOf(original);
+  const { code, retryable, sentence, ofWrite, advice } = causeOf(original, reason);
+  const subject = name.subject === "store" ? "RedisStore" : (name.subject ?? "session");
   const message = [
-    `${subjectOf(name)}${sentence.replace("%s", address === undefined ? "Redis" : `Redis at ${address}`)}`,
+    sentence.replace("%s", placeOf(server ?? addressIn(original))).replace("%k", subject),
     reason === undefined ? "" : ` (${reason})`,
     writes && ofWrite !== undefined ? `; ${ofWrite}` : "",
-    advice === undefined ? "." : `. ${advice}.`,
+    advice === undefined ? "." : `. ${advice.replace("%r", remedies[subject])}.`,
   ].join("");
-  const bare = withoutArguments(original);
-  return new StoreError(capitalized(message), { code, operation, sessionId, retryable, cause: bare });
+  return storeError(name, message, { code, retryable, cause: withoutArguments(original, reason) });
+}
+
+function storeError(
+  name: CallName,
+  sentence: string,
+  {
+    code = "unavailable",
+    retryable = true,
+    cause,
+  }: Pick<Cause, "code" | "retryable"> & { readonly cause?: Error } = {},
+): StoreError {
+  const { operation, sessionId } = name;
+  return new StoreError(capitalized(subjectOf(name) + sentence), { code, operation, sessionId, retryable, cause });
+}
+
+function placeOf(server: string | undefined): string {
+  return server === undefined ? "Redis" : `Redis at ${server}`;
 }
 
 /** The address that an error of a socket names. */
@@ -195,14 +180,9 @@ function addressIn(error: Error): string | undefined {
   return typeof address === "string" ? (typeof port === "number" ? `${address}:${port}` : address) : undefined;
 }
 
-function causeOf(error: Error, { subject }: CallName): Cause {
-  if (badCertificate.pattern.test(codeOf(error) ?? "")) {
-    return badCertificate;
-  }
-  if (subject !== undefined && wrongType.pattern.test(error.message)) {
-    return wrongTypeOf[subject];
-  }
-  return causes.find(({ pattern }) => pattern.test(error.message)) ?? (isReply(error) ? failed : unreachable);
+function causeOf(error: Error, code = ""): Cause {
+  const cause = causes.find(({ pattern }) => pattern.test(error.message) || pattern.test(code));
+  return cause ?? (isReply(error) ? failed : unreachable);
 }
 
 /** Makes the error for a call without a reply in time. */
@@ -211,11 +191,9 @@ export function timeoutError(
   milliseconds: number,
   { writes = true, server }: CallSetting = {},
 ): StoreError {
-  const { operation, sessionId } = name;
-  const place = server === undefined ? "Redis" : `Redis at ${server}`;
   const outcome = writes ? `; ${unknownOutcome}` : "";
-  const message = `${subjectOf(name)}no reply from ${place} within ${milliseconds} ms${outcome}.`;
-  return new StoreError(capitalized(message), { code: "timeout", operation, sessionId, retryable: true });
+  const message = `no reply from ${placeOf(server)} within ${milliseconds} ms${outcome}.`;
+  return storeError(name, message, { code: "timeout" });
 }
 
 /** Makes the error for a write that too few replicas acknowledged. */
@@ -223,20 +201,15 @@ export function replicaError(
   name: CallName,
   { replicas, acknowledgements }: { readonly replicas: number; readonly acknowledgements: number },
 ): StoreError {
-  const { operation, sessionId } = name;
-  const message =
-    `${subjectOf(name)}written, but only ${acknowledgements} of the ${replicas} replicas asked for ` +
-    "acknowledged it; the same call again is safe.";
-  return new StoreError(capitalized(message), { code: "unavailable", operation, sessionId, retryable: true });
+  const count = `only ${acknowledgements} of the ${replicas} replicas asked for`;
+  return storeError(name, `written, but ${count} acknowledged it; the same call again is safe.`);
 }
 
 /** Makes the error for a reply that no script of this package gives. */
 export function unknownReply(name: CallName): StoreError {
-  const { operation, sessionId } = name;
-  const message =
-    `${subjectOf(name)}Redis gave a reply that this package does not know; ${unknownOutcome}. ` +
-    "Check what stands between this process and Redis.";
-  return new StoreError(capitalized(message), { code: "script_failed", operation, sessionId });
+  const advice = "Check what stands between this process and Redis.";
+  const message = `Redis gave a reply that this package does not know; ${unknownOutcome}. ${advice}`;
+  return storeError(name, message, { code: "script_failed", retryable: false });
 }
 
 /** A number of a reply, which clients with `stringNumbers` return as text. @throws StoreError `script_failed` */
@@ -297,10 +270,9 @@ function rootOf(error: unknown): Error {
 
 // ioredis attaches the command with all its arguments, which hold message text or passwords, and some servers repeat
 // arguments in the message. node:tls attaches whole certificates.
-function withoutArguments(error: Error): Error {
+function withoutArguments(error: Error, code: string | undefined): Error {
   const message = error.message.replace(/,? with args beginning with:.*$/s, "");
   const bare = new Error(message);
-  const code = codeOf(error);
   Object.defineProperty(bare, "name", { value: error.name, enumerable: false });
   Object.defineProperty(bare, "stack", { value: error.stack?.replace(error.message, bare.message), enumerable: false });
   return code === undefined ? bare : Object.assign(bare, { code });
