@@ -28,7 +28,7 @@ export function loadedTally(name: EncodingName): TokenTally | undefined {
 }
 
 /**
- * The tally of an encoding, loaded once per process from the installed js-tiktoken (no network), in some 80 ms with
+ * The tally of an encoding, loaded once per process from the installed js-tiktoken (no network), in some 150 ms with
  * pauses in between.
  */
 export function loadTally(name: EncodingName): Promise<TokenTally> {
@@ -44,7 +44,7 @@ export function loadTally(name: EncodingName): Promise<TokenTally> {
 async function read(name: EncodingName): Promise<TokenTally> {
   const { split, readRanks } = encodings[name];
   const { default: ranks } = await readRanks();
-  const tally = new TokenTally({ vocabulary: await runPaced(Vocabulary.read(ranks)), split });
+  const tally = new TokenTally(await runPaced(Vocabulary.read(ranks)), split);
   loaded.set(name, tally);
   return tally;
 }

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { MemoryError } from "../../../base/errors.js";
 
 /** The ranks of an encoding as js-tiktoken ships them: one line `! <first rank> <base64> <base64> …`. */
@@ -8,7 +9,6 @@ export interface PackedRanks {
 // A constant of the module, because a global is looked up slowly where tests run (in a context of node:vm), and this is
 // called per byte.
 const { imul } = Math;
-const firstLine = "! 0 ";
 const tokensPerStep = 8_192;
 
 /**
@@ -16,44 +16,34 @@ const tokensPerStep = 8_192;
  * own table takes a second to build, in one go, because it keeps every token as a comma-separated text.)
  */
 export class Vocabulary {
-  readonly #bytes: Uint8Array;
+  readonly #bytes: Buffer;
   readonly #starts: Uint32Array;
   readonly #slots: Int32Array;
   readonly #pairs = new Int32Array(0x10000).fill(-1);
   #longest = 0;
-  #size = 0;
 
-  private constructor(packed: string) {
-    let tokens = 0;
-    for (let index = packed.indexOf(" "); index !== -1; index = packed.indexOf(" ", index + 1)) {
-      tokens += 1;
-    }
-    this.#bytes = new Uint8Array(Math.ceil(packed.length * 0.75));
-    this.#starts = new Uint32Array(tokens + 1);
-    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(tokens * 2))).fill(-1);
-  }
-
-  /** Bytes of the longest token: no longer sequence has a rank. */
-  get longestToken(): number {
-    return this.#longest;
+  private constructor(tokens: readonly string[], characters: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(characters);
+    this.#starts = new Uint32Array(tokens.length + 1);
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(tokens.length * 2))).fill(-1);
   }
 
   /** Reads packed ranks, in steps of a few milliseconds. */
   static *read({ bpe_ranks }: PackedRanks): Generator<undefined, Vocabulary> {
     const packed = bpe_ranks.trimEnd();
+    const [mark, first, ...tokens] = packed.split(" ");
     // The place of a token is its rank: so it is in the encodings supported here, which are one line from rank 0 on.
-    if (!packed.startsWith(firstLine) || packed.includes("\n")) {
+    if (mark !== "!" || first !== "0" || packed.includes("\n")) {
       throw new MemoryError("The installed js-tiktoken packs its ranks in another way; use version 1.0.21.", {
         code: "unsupported_ranks",
       });
     }
-    const vocabulary = new Vocabulary(packed);
-    let at = firstLine.length;
-    while (at < packed.length) {
-      for (let count = 0; count < tokensPerStep && at < packed.length; count += 1) {
-        at = vocabulary.#add(packed, at);
+    const vocabulary = new Vocabulary(tokens, packed.length);
+    for (const [rank, token] of tokens.entries()) {
+      vocabulary.#add(rank, token);
+      if (rank % tokensPerStep === 0) {
+        yield;
       }
-      yield;
     }
     return vocabulary;
   }
@@ -88,34 +78,11 @@ export class Vocabulary {
     return true;
   }
 
-  /** Decodes the base64 text at an index into the next rank; returns where the next one begins. */
-  #add(packed: string, from: number): number {
-    const start = this.#starts[this.#size]!;
-    let end = start;
-    let bits = 0;
-    let bitCount = 0;
-    let at = from;
-    for (; at < packed.length && packed.charCodeAt(at) > 0x20; at += 1) {
-      const value = base64Values[packed.charCodeAt(at)]!;
-      if (value < 0) {
-        continue;
-      }
-      bits = ((bits << 6) | value) & 0xffff;
-      bitCount += 6;
-      if (bitCount >= 8) {
-        bitCount -= 8;
-        this.#bytes[end] = bits >> bitCount;
-        end += 1;
-      }
-    }
-    this.#enter(start, end);
-    return at + 1;
-  }
-
-  #enter(start: number, end: number): void {
-    const rank = this.#size;
-    this.#size += 1;
-    this.#starts[this.#size] = end;
+  /** Decodes a token in base64. */
+  #add(rank: number, token: string): void {
+    const start = this.#starts[rank]!;
+    const end = start + this.#bytes.write(token, start, "base64");
+    this.#starts[rank + 1] = end;
     this.#longest = end - start > this.#longest ? end - start : this.#longest;
     if (end - start === 2) {
       this.#pairs[this.#bytes[start]! * 256 + this.#bytes[start + 1]!] = rank;
@@ -127,17 +94,6 @@ export class Vocabulary {
     }
     this.#slots[slot] = rank;
   }
-}
-
-const base64Values = valuesOfBase64();
-
-/** The six bits of each character; -1 if it is not base64. */
-function valuesOfBase64(): Int8Array {
-  const values = new Int8Array(128).fill(-1);
-  for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {
-    values[character.charCodeAt(0)] = value;
-  }
-  return values;
 }
 
 /** FNV-1a, with the high bits folded in because the table uses the low ones. */
