@@ -14,15 +14,7 @@ import { ChatHistoryReducer, type ReducerRequest, type RefusedRequest } from "..
 import { unchanged, type ReductionOutcome } from "../reduction-outcome.js";
 import { fires, leastMessages, tokensOf } from "./trigger.js";
 import { windowSettings, type ContextWindowOptions, type WindowSettings } from "./options.js";
-import {
-  askedName,
-  promptTokens,
-  requestSize,
-  roomIn,
-  type AskedName,
-  type BilledBefore,
-  type RequestSize,
-} from "./request-size.js";
+import { askedName, promptTokens, requestSize, roomIn, type AskedName, type RequestSize } from "./request-size.js";
 
 const tiers = loadedOnce(() => import("./tiers.js"));
 
@@ -88,7 +80,6 @@ export class ContextWindow extends ChatHistoryReducer {
   readonly #settings: WindowSettings;
   /** Windows by the names of models that refused a request. */
   readonly #learnt = new BoundedMap<string, number>(maxLearnt);
-  readonly #billedBefore: BilledBefore = new BoundedMap(maxLearnt);
 
   constructor(settings: WindowSettings) {
     super();
@@ -145,9 +136,7 @@ export class ContextWindow extends ChatHistoryReducer {
     const request = { ...parts, system: parts.system ?? system, ...(definitions && { tools: definitions }) };
     const model = profile?.window.model;
     const names = model === undefined ? [] : this.#askedOf(model, parts);
-    const size = await requestSize(messages, request, {
-      ...{ counter: this.tokenCounter, names, billedBefore: this.#billedBefore },
-    });
+    const size = await requestSize(messages, request, { counter: this.tokenCounter, names });
     const room = this.#roomOf(window, { limits: profile?.window, isAnchored: size.isAnchored });
     const readsEarlier = (definitions ?? []).some((tool) => nameOfTool(tool) === readEarlierName);
     return { size, window, room, model, readsEarlier, askedAs: names[0]?.askedAs };

@@ -38,12 +38,7 @@ export interface Counting {
   readonly counter: TokenCounter;
   /** Empty where the model is not known: what one model billed says nothing of another. */
   readonly names: readonly AskedName[];
-  /** Bills for views in which no answer tells one, such as right behind a cut; `requestSize` adds to them. */
-  readonly billedBefore?: BilledBefore;
 }
-
-/** The newest bill of whole requests, by name and fixed parts. */
-export type BilledBefore = Map<string, Slopes>;
 
 /**
  * The size of a request with these messages: system prompt, tools and what is sent beside them are counted. Behind an
@@ -54,37 +49,20 @@ export async function requestSize(
   request: ReducerRequest,
   counting: Counting,
 ): Promise<RequestSize> {
-  const { counter, names, billedBefore } = counting;
+  const { counter, names } = counting;
   const anchor = anchorIn(messages, names);
   const fixed =
     anchor?.name.isRepeated === true
       ? Math.max(0, anchor.thought - (await countMessages(counter, messages.slice(0, anchor.index))))
       : await fixedTokens(request, counter);
   const estimate = fixed + (await countMessages(counter, messages));
-  const place = `${(anchor?.name ?? names[0])?.askedAs} ${fixed}`;
-  if (anchor?.name.isWhole === true) {
-    billedBefore?.set(place, anchor);
-  }
-  const bill = anchor ?? billedBefore?.get(place) ?? { billed: 0, thought: 0, more: 1, less: 1 };
+  const { ratio, unseen } = anchor ?? { ratio: 1, unseen: 0 };
   return {
-    tokens: Math.max(0, Math.ceil(billedFor(estimate, bill))),
+    tokens: Math.max(0, Math.ceil(ratio * estimate + unseen)),
     estimate: Math.ceil(estimate),
     isAnchored: anchor !== undefined,
-    messagesWithin: (tokens) => Math.floor(estimateOf(tokens, bill) - fixed),
+    messagesWithin: (tokens) => Math.floor((tokens - unseen) / ratio - fixed),
   };
-}
-
-/** Tokens that the provider bills for a request that the counter takes for `estimate`. */
-function billedFor(estimate: number, { billed, thought, more, less }: Slopes): number {
-  // Behind a big cut the doubt is of what stays.
-  const doubted = Math.min(Math.max(0, thought - estimate), Math.max(0, estimate));
-  return billed + more * (estimate - thought) + (more - less) * doubted;
-}
-
-/** The way back from {@link billedFor}. */
-function estimateOf(tokens: number, { billed, thought, more, less }: Slopes): number {
-  const cut = thought + (tokens - billed) / (tokens < billed ? less : more);
-  return cut < thought / 2 ? (tokens - billed + more * thought) / (2 * more - less) : cut;
 }
 
 /**
@@ -122,20 +100,15 @@ export function roomIn(window: number, { limits, reserveForAnswer, safetyMargin 
   return Math.max(1, Math.floor(room));
 }
 
-/** A request whose size the provider told, and how sizes around it are told. */
-export interface Slopes {
-  readonly billed: number;
-  readonly thought: number;
-  /** Tokens of the provider for one more of the counter. */
-  readonly more: number;
-  /** The same for one that left the request. */
-  readonly less: number;
-}
-
 /** A request whose size the provider told with its answer. */
-interface Anchor extends Slopes {
+interface Anchor {
   readonly index: number;
   readonly name: AskedName;
+  readonly thought: number;
+  /** Tokens of the provider for one of the counter. */
+  readonly ratio: number;
+  /** Tokens of parts that the counter did not see. */
+  readonly unseen: number;
 }
 
 /** A lower ratio is the bill of another list, such as one that the provider compacted. */
@@ -156,62 +129,12 @@ function anchorIn(messages: readonly BaseMessage[], names: readonly AskedName[])
     if (name !== undefined && typeof billed === "number" && billed > 0) {
       const thought = knownCount(message, name.askedAs) as number;
       const ratio = billed / thought;
-      const bill = { index, name, billed, thought };
-      return ratio < smallestRatio ? undefined : { ...bill, ...(name.isWhole ? slopesAt(messages, bill) : asCounted) };
+      const isSeen = name.isWhole && ratio <= largestRatio;
+      const bill = isSeen ? { ratio, unseen: 0 } : { ratio: 1, unseen: billed - thought };
+      return ratio < smallestRatio ? undefined : { index, name, thought, ...bill };
     }
   }
   return undefined;
-}
-
-/** The slopes where the counter did not see all that was billed, so that the ratio says nothing. */
-const asCounted = { more: 1, less: 1 };
-/**
- * System prompt and tools, which stay, may be dearer than messages. Where no growth shows by how much, so much of what
- * left is taken to be still there: else the request right behind a cut is the one that is thought too small.
- */
-const doubtOfRemoved = 0.05;
-
-type BilledAnswer = Pick<Anchor, "index" | "name" | "billed" | "thought">;
-
-function slopesAt(messages: readonly BaseMessage[], newest: BilledAnswer): Pick<Slopes, "more" | "less"> {
-  const seen = growthSlope(messages, newest);
-  if (seen !== undefined) {
-    return { more: seen, less: seen };
-  }
-  const ratio = newest.billed / newest.thought;
-  return ratio > largestRatio ? asCounted : { more: ratio, less: (1 - doubtOfRemoved) * ratio };
-}
-
-/** Growth that is less, of the newest request's size, does not show what a token more is billed. */
-const smallestGrowth = 0.2;
-
-/**
- * Tokens of the provider for one more of the counter, by the messages that were added between the requests of the
- * answers in view: the share of system prompt and tools, which no cut removes, may be another one. Steps over a cut
- * tell of what left as well, so those by which a request shrank do not count. Undefined where no growth shows it.
- */
-function growthSlope(messages: readonly BaseMessage[], newest: BilledAnswer): number | undefined {
-  const { askedAs } = newest.name;
-  let later: Pick<BilledAnswer, "billed" | "thought"> = newest;
-  const growth = { billed: 0, thought: 0 };
-  for (let index = newest.index - 1; index >= 0; index -= 1) {
-    const message = messages[index] as AIMessage;
-    const thought = knownCount(message, askedAs);
-    const billed = message.usage_metadata?.input_tokens;
-    if (compactionIn(message) !== undefined) {
-      break;
-    }
-    if (typeof thought === "number" && typeof billed === "number") {
-      if (thought < later.thought) {
-        growth.billed += later.billed - billed;
-        growth.thought += later.thought - thought;
-      }
-      later = { billed, thought };
-    }
-  }
-  const slope = growth.billed / growth.thought;
-  const isShown = growth.thought >= smallestGrowth * newest.thought && slope >= smallestRatio && slope <= largestRatio;
-  return isShown ? slope : undefined;
 }
 
 /** Tokens of what a request holds besides the messages that can be reduced. */
