@@ -1,5 +1,7 @@
-import { nextStep, type AppendReply, type WriterState } from "../../src/memory/session/append-turn.js";
+import type { TurnSettings } from "../../src/memory/session/append-options.js";
+import { nextStep, type AppendReply } from "../../src/memory/session/append-turn.js";
 
+const cut = { to: 0 } as never;
 const view = { records: [] } as never;
 const turn = { done: false, count: 2, first: 0, same: false, records: [] };
 
@@ -13,11 +15,6 @@ const reply = (stored: Partial<typeof turn> | undefined, isOwn = false): AppendR
   isOwn,
 });
 
-const state = (known: Partial<WriterState> = {}): WriterState => ({
-  ...{ isTurn: true, opens: false, triesAgain: false, stored: 0, hasCut: false, returnsView: false },
-  ...known,
-});
-
 const refused = (reason: string, next: number) => ({
   appended: 0,
   duplicates: 0,
@@ -29,42 +26,37 @@ const nothing = { appended: 0, duplicates: 0, next: 7, repeated: false };
 const written = { ...nothing, appended: 2 };
 const part = { ...turn };
 
-const rows: readonly (readonly [string, WriterState, AppendReply, object])[] = [
-  ["others went on", state(), "stale", { is: "done", outcome: refused("overtaken", 0), event: "not stored" }],
+const rows: readonly (readonly [string, TurnSettings | undefined, AppendReply, object])[] = [
+  ["others went on", {}, "stale", { is: "done", outcome: refused("overtaken", 0), event: "not stored" }],
   [
     "others went on, told by the caller",
-    state({ triesAgain: true }),
+    { triesAgain: true },
     "stale",
     { is: "done", outcome: refused("overtaken", 0) },
   ],
-  ["it is written", state(), reply(undefined), { is: "done", outcome: written, isWritten: true }],
-  [
-    "it is written, opening",
-    state({ opens: true }),
-    reply(undefined),
-    { is: "done", outcome: written, isWritten: true },
-  ],
+  ["it is written", {}, reply(undefined), { is: "done", outcome: written, isWritten: true }],
+  ["it is written, opening", { opens: true }, reply(undefined), { is: "done", outcome: written, isWritten: true }],
   [
     "it opens, and a part is stored",
-    state({ opens: true }),
+    { opens: true },
     reply({}),
     { is: "done", outcome: { ...nothing, storedTurn: part, view } },
   ],
   [
     "it opens, and all is stored",
-    state({ opens: true }),
+    { opens: true },
     reply({ done: true }),
     { is: "done", outcome: { ...nothing, storedTurn: { ...part, done: true }, view } },
   ],
   [
     "the turn is done",
-    state(),
+    {},
     reply({ done: true }),
     { is: "done", outcome: { ...nothing, repeated: true, storedTurn: { ...part, done: true } }, event: "repeated" },
   ],
   [
     "the turn is done, and the view is wanted",
-    state({ returnsView: true }),
+    { returnView: true },
     reply({ done: true }),
     {
       is: "done",
@@ -74,37 +66,27 @@ const rows: readonly (readonly [string, WriterState, AppendReply, object])[] = [
   ],
   [
     "the turn is done, for a plain append",
-    state({ isTurn: false }),
+    undefined,
     reply({ done: true }),
     { is: "done", outcome: { ...nothing, repeated: true }, event: "repeated" },
   ],
-  ["the same part again", state(), reply({ same: true }), { is: "done", outcome: { ...nothing, turnCount: 2 } }],
-  [
-    "its own write, sent twice",
-    state({ stored: 1 }),
-    reply({}, true),
-    { is: "done", outcome: { ...nothing, turnCount: 2 } },
-  ],
-  ["its own plain write, sent twice", state({ isTurn: false }), reply({}, true), { is: "done", outcome: nothing }],
+  ["the same part again", {}, reply({ same: true }), { is: "done", outcome: { ...nothing, turnCount: 2 } }],
+  ["its own write, sent twice", { stored: 1 }, reply({}, true), { is: "done", outcome: { ...nothing, turnCount: 2 } }],
+  ["its own plain write, sent twice", undefined, reply({}, true), { is: "done", outcome: nothing }],
   [
     "less is stored than it knew",
-    state({ stored: 3 }),
+    { stored: 3 },
     reply({}),
     { is: "done", outcome: refused("forgotten", 7), event: "not stored" },
   ],
   [
     "more is stored than it knew",
-    state({ stored: 1 }),
+    { stored: 1 },
     reply({}),
     { is: "done", outcome: refused("overtaken", 7), event: "not stored" },
   ],
-  [
-    "its place was taken",
-    state({ hasCut: true }),
-    reply({}),
-    { is: "done", outcome: refused("overtaken", 7), event: "not stored" },
-  ],
-  ["a part is stored that it did not know", state(), reply({}), { is: "again", turn: part }],
+  ["its place was taken", { cut }, reply({}), { is: "done", outcome: refused("overtaken", 7), event: "not stored" }],
+  ["a part is stored that it did not know", {}, reply({}), { is: "again", turn: part }],
 ];
 
 describe("the next step of an append", () => {

@@ -13,7 +13,7 @@ import type { ViewLimit } from "../../conversation/reducers/view-limit.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../../store/contract/session-writes.js";
 import { sessionLabel } from "../../store/contract/refusals.js";
 import type { StoredTurn } from "../../store/contract/turns.js";
-import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";
+import type { TurnAppendOptions, TurnOutcome, TurnSettings } from "./append-options.js";
 import { prepareMessages, messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
 import type { SessionOfMemory } from "./memory-context.js";
 import { replacedTail, answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
@@ -36,22 +36,6 @@ interface Rest {
   readonly cut: RewindRequest | undefined;
 }
 
-/** State of a turn's writer that decides how a reply is handled. */
-export interface WriterState {
-  /** True if the caller writes the turn in several steps, and needs the stored part. */
-  readonly isTurn: boolean;
-  /** True for the first write of a turn. */
-  readonly opens: boolean;
-  /** True if the caller retries by itself, so that a refusal raises no event. */
-  readonly triesAgain: boolean;
-  /** Number of the turn's messages that the writer knew to be stored. */
-  readonly stored: number;
-  /** True if the write replaces the end of the log. */
-  readonly hasCut: boolean;
-  /** True if the outcome must contain the view. */
-  readonly returnsView: boolean;
-}
-
 /** The store's reply to one try, with the whole turn if needed. */
 export type AppendReply =
   | "stale"
@@ -72,44 +56,39 @@ export type AppendStep =
     }
   | { readonly is: "again"; readonly turn: StoredTurn };
 
-/** Decision table for the next step of an append; the first matching row applies. */
-export function nextStep(state: WriterState, reply: AppendReply): AppendStep {
+/** Decision table for the next step of an append by its settings; the first matching row applies. */
+export function nextStep(settings: TurnSettings | undefined, reply: AppendReply): AppendStep {
+  const { stored = 0, cut, opens = false, triesAgain = false, returnView = false } = settings ?? {};
   if (reply === "stale") {
-    return refusal("overtaken", { next: 0, isTold: !state.triesAgain });
+    return refusal("overtaken", { next: 0, isTold: !triesAgain });
   }
-  const { result, isOwn } = reply;
-  const { turn, view, next } = result;
-  const outcome = outcomeOf(result);
+  const { appended, duplicates, next, turn, view } = reply.result;
+  const outcome = { appended, duplicates, next, repeated: false };
   if (turn === undefined) {
     return { is: "done", outcome, isWritten: true };
   }
-  if (state.opens) {
+  if (opens) {
     return { is: "done", outcome: { ...outcome, storedTurn: turn, ...(view && { view }) } };
   }
   if (turn.done) {
-    const fields = state.isTurn ? { storedTurn: turn, ...(state.returnsView && view && { view }) } : {};
+    const fields = settings === undefined ? {} : { storedTurn: turn, ...(returnView && view && { view }) };
     return { is: "done", outcome: { ...outcome, repeated: true, ...fields }, event: "repeated" };
   }
-  if (turn.same || isOwn) {
-    return { is: "done", outcome: { ...outcome, ...(state.isTurn && { turnCount: turn.count }) } };
+  if (turn.same || reply.isOwn) {
+    return { is: "done", outcome: { ...outcome, ...(settings && { turnCount: turn.count }) } };
   }
-  if (state.stored > 0 || state.hasCut) {
-    return refusal(turn.count < state.stored ? "forgotten" : "overtaken", { next, isTold: true });
+  if (stored > 0 || cut !== undefined) {
+    return refusal(turn.count < stored ? "forgotten" : "overtaken", { next, isTold: true });
   }
   return { is: "again", turn };
 }
 
 function refusal(
-  reason: "forgotten" | "overtaken",
+  refused: "forgotten" | "overtaken",
   { next, isTold }: { readonly next: number; readonly isTold: boolean },
 ): AppendStep {
-  const outcome = { appended: 0, duplicates: 0, next, repeated: false, refused: reason };
+  const outcome = { appended: 0, duplicates: 0, next, repeated: false, refused };
   return { is: "done", outcome, ...(isTold && { event: "not stored" as const }) };
-}
-
-function writerState({ turn }: TurnAppendOptions): WriterState {
-  const { stored = 0, cut, opens = false, triesAgain = false, returnView = false } = turn ?? {};
-  return { isTurn: turn !== undefined, opens, triesAgain, stored, hasCut: cut !== undefined, returnsView: returnView };
 }
 
 /** The outcome of an append; `written` if this one wrote its records. */
@@ -145,7 +124,7 @@ export async function appendTurn<Done>(
     const result = await send(target, tried);
     const written = result === "stale" ? result : { result, records: tried.records };
     const isStored = written !== "stale" && written.result.turn !== undefined;
-    const step = nextStep(writerState(options), isStored ? await replyOf(target, written, options) : written);
+    const step = nextStep(options.turn, isStored ? await replyOf(target, written, options) : written);
     if (step.is === "done") {
       tell(target, options, step);
       const { outcome } = step;
@@ -306,8 +285,4 @@ function counted(outcome: TurnOutcome, { turn, turnId }: TurnAppendOptions, { st
   const name = turnNameOf(turnId);
   const { removed = 0 } = cut?.turns?.find((lessened) => lessened.name === name) ?? {};
   return { turnCount: Math.max(0, stored - removed) + outcome.appended, ...outcome };
-}
-
-function outcomeOf({ appended, duplicates, next }: AppendResult): TurnOutcome {
-  return { appended, duplicates, next, repeated: false };
 }
