@@ -1,12 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord } from "../../store/codec/decode-record.js";
-import {
-  encodeContent,
-  recordOf,
-  type EncodedContent,
-  digestMessage,
-  type RecordMeta,
-} from "../../store/codec/encode-message.js";
+import { encodeContent, recordOf, type EncodedContent, type RecordMeta } from "../../store/codec/encode-message.js";
 import { messageIdOf, ownIdOf } from "../../store/codec/message-ids.js";
 import { ConfigurationError, MemoryError, RecordError } from "../../base/errors.js";
 import type { NewRecord } from "../../store/contract/session-writes.js";
@@ -223,28 +217,17 @@ async function countCopies(
   const breathe = breather();
   let isSame = true;
   for (const [index, copy] of copies.entries()) {
-    const counted = countOf(counter, isSame ? messages[index]! : messageOf(copy));
-    if (typeof counted === "number") {
-      copy.tokens = counted;
-    } else {
-      const tokens = await counted;
-      // An asynchronous counter may have read a message after the caller mutated it.
-      const isStale = isSame && !isUnchanged(messages[index]!, copy);
-      copy.tokens = isStale ? await countOf(counter, messageOf(copy)) : tokens;
+    let counted = countOf(counter, isSame ? messages[index]! : messageOf(copy));
+    if (isSame && typeof counted !== "number") {
+      // An asynchronous counter may read a message after the caller mutated it.
       isSame = false;
+      counted = countOf(counter, messageOf(copy));
     }
+    copy.tokens = typeof counted === "number" ? counted : await counted;
     const pause = breathe();
     if (pause !== undefined) {
       await pause;
       isSame = false;
     }
-  }
-}
-
-function isUnchanged(message: BaseMessage, { content }: CopiedMessage): boolean {
-  try {
-    return digestMessage(message) === content.digest;
-  } catch {
-    return false;
   }
 }

@@ -1,6 +1,6 @@
 import { sealedTextParts } from "../../store/sealed/keys/text.js";
 import { ConfigurationError } from "../../base/errors.js";
-import { isPlainObject } from "../../base/json-value.js";
+import { copyJson, isPlainObject } from "../../base/json-value.js";
 import type { SessionLabel, SessionSummary } from "../../store/contract/lists.js";
 import { KeyNeeded } from "../../store/contract/refusals.js";
 import { isWithin } from "../../store/contract/session-ref.js";
@@ -85,24 +85,13 @@ function metadataText(user: string, metadata: unknown): string {
   return text;
 }
 
-/** The JSON text; undefined for a value that JSON cannot express, or would change. */
+/** The JSON text; undefined for a value that JSON cannot express, or that is circular or nested too deeply. */
 function jsonText(value: object): string | undefined {
   try {
-    return isJson(value) ? JSON.stringify(value) : undefined;
+    return JSON.stringify(copyJson(value));
   } catch {
-    // Nested too deeply, or circular.
     return undefined;
   }
-}
-
-function isJson(value: unknown): boolean {
-  if (value === null || typeof value === "string" || typeof value === "boolean") {
-    return true;
-  }
-  if (typeof value === "number") {
-    return Number.isFinite(value);
-  }
-  return Array.isArray(value) ? value.every(isJson) : isPlainObject(value) && Object.values(value).every(isJson);
 }
 
 function parsed(text: string): SessionMetadata {
