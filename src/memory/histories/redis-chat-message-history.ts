@@ -42,6 +42,8 @@ export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {
 };
 
 const screenPages = loadedOnce(() => import("../session/screen-pages.js"));
+const reductions = loadedOnce(() => import("../session/reduce-view.js"));
+const rewinding = loadedOnce(() => import("../session/rewind-session.js"));
 
 /** Private constructor argument: a memory's own session in place of options. */
 class SessionOptions {
@@ -234,8 +236,9 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    * @throws ConfigurationError without a reducer; ConflictError `stale` while another process reduces the session, or
    *   if others kept changing the view; errors of the reducer.
    */
-  reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
-    return this.#session.reduceView(config);
+  async reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
+    const { reduceAndCommit } = await reductions();
+    return reduceAndCommit(this.#session, config);
   }
 
   /**
@@ -244,13 +247,15 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    *
    * @throws ConflictError `unknown_message` if it is not stored.
    */
-  rewind(messageId: string): Promise<void> {
-    return this.#session.rewind(messageId);
+  async rewind(messageId: string): Promise<void> {
+    const { rewindTo } = await rewinding();
+    return rewindTo(this.#session, messageId);
   }
 
   /** Removes the newest message and returns it; undefined if there is none. Never removes more than one message. */
-  removeLast(): Promise<BaseMessage | undefined> {
-    return this.#session.removeLast();
+  async removeLast(): Promise<BaseMessage | undefined> {
+    const { removeLast } = await rewinding();
+    return removeLast(this.#session);
   }
 
   /**

@@ -1,6 +1,5 @@
 import { readLog } from "../../store/contract/session-pages.js";
 import type { BaseMessage } from "@langchain/core/messages";
-import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import { identifyRecord } from "../../store/codec/message-ids.js";
 import { metaOf } from "../../store/codec/decode-record.js";
@@ -11,7 +10,6 @@ import { report } from "../../base/events.js";
 import { loadedOnce } from "../../base/loaded-once.js";
 import { promised } from "../../base/promised.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
-import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
 import { otherOwner } from "../../store/contract/refusals.js";
 import type { HoldPlace, HoldRequest } from "../../store/contract/holds.js";
 import type { SessionHold, SessionRef } from "../../store/contract/session-ref.js";
@@ -243,27 +241,6 @@ export class ConversationSession implements SessionOfMemory {
     const late = firstRound > 1 ? await this.#askedBefore(entries, { from, count }) : new Set();
     const own = late.size === 0 ? entries : entries.filter(({ record }) => !late.has(metaOf(record).turn));
     return roundsInTurnOrder(own, firstRound).slice(-count);
-  }
-
-  /** Runs the reducer now and commits its result. */
-  async reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
-    if (this.context.reducer === undefined) {
-      throw new ConfigurationError("reducer", 'reduceView() needs the option "reducer".');
-    }
-    const { reduceAndCommit } = await reductions();
-    return reduceAndCommit(this, config);
-  }
-
-  /** Removes the message and everything after it. At least two round trips, one to find the message. */
-  async rewind(messageId: string): Promise<void> {
-    const { rewindTo } = await import("./rewind-session.js");
-    return rewindTo(this, messageId);
-  }
-
-  /** Removes the newest message. At least two round trips. */
-  async removeLast(): Promise<BaseMessage | undefined> {
-    const { removeLast } = await import("./rewind-session.js");
-    return removeLast(this);
   }
 
   /** Derives the index and state of the session from its log. */

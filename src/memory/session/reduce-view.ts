@@ -2,7 +2,7 @@ import { maxTries } from "../../base/tries.js";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { copyMessage } from "../../store/codec/copy-message.js";
 import { lastIdOf } from "../../store/codec/message-ids.js";
-import { ConflictError } from "../../base/errors.js";
+import { ConfigurationError, ConflictError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
 import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
 import type { SessionView } from "../../store/contract/session-reads.js";
@@ -14,14 +14,17 @@ import { decodeView, type DecodedView } from "./view.js";
 /**
  * Reduces the view and commits the result by compare-and-set; reads and reduces again if another process changed it.
  *
- * @throws ConflictError `stale` after three lost races, or while another process reduces the session under a lease;
- * errors of the reducer.
+ * @throws ConfigurationError without a reducer; ConflictError `stale` after three lost races, or while another process
+ * reduces the session under a lease; errors of the reducer.
  */
 export async function reduceAndCommit(
   target: SessionOfMemory,
   config: RunnableConfig | undefined,
 ): Promise<ReductionOutcome> {
   const { sessionId, context } = target;
+  if (context.reducer === undefined) {
+    throw new ConfigurationError("reducer", 'reduceView() needs the option "reducer".');
+  }
   const result = await underLease(target, async () => {
     for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
       const outcome = await reduceOnce(target, await context.store.readView(target.ref), config);
@@ -32,19 +35,12 @@ export async function reduceAndCommit(
     return "stale";
   });
   if (result === "taken") {
-    throw new ConflictError("Another process is reducing this session; try again later.", {
-      code: "stale",
-      sessionId,
-    });
+    const message = "Another process is reducing this session; try again later.";
+    throw new ConflictError(message, { code: "stale", sessionId });
   }
   if (result === "stale") {
-    throw new ConflictError(
-      `Other processes reduced or rewound this session during each of ${maxTries.edit} tries; try again.`,
-      {
-        code: "stale",
-        sessionId,
-      },
-    );
+    const message = `Other processes reduced or rewound this session during each of ${maxTries.edit} tries; try again.`;
+    throw new ConflictError(message, { code: "stale", sessionId });
   }
   return result;
 }
