@@ -33,7 +33,7 @@ describe("the inspector's search in messages", () => {
     expect((await get(`${inspector.url}api/find?id=s&text=%20`)).status).toBe(400);
   });
 
-  it("finds sessions by their messages, encrypted ones too, newest first, and goes on where it stopped", async () => {
+  it("finds sessions by their messages, also encrypted ones, by id, and goes on where it stopped", async () => {
     const { ask, memory } = await place({ LANGCHAIN_REDIS_MEMORY_KEYS: `k:${key.toString("base64")}` });
     const encryption = { current: { id: "k", key: new Uint8Array(key) } };
     for (let index = 0; index < 22; index += 1) {
@@ -41,12 +41,12 @@ describe("the inspector's search in messages", () => {
         .history(`s-${index}`)
         .addMessages([human("about trains"), ai("yes")]);
     }
-    const sealed = memory({ encryption }).history("sealed", { title: "Secret" });
+    const sealed = memory({ encryption }).history("a-sealed", { title: "Secret" });
     await sealed.addMessages([human("more about trains")]);
     const first = await ask<FoundSessions>("search", { text: "TRAINS" });
     expect(first.sessions).toHaveLength(20);
-    expect(first.sessions.find(({ sessionId }) => sessionId === "sealed")).toEqual({
-      ...{ sessionId: "sealed", title: "Secret", position: 0 },
+    expect(first.sessions.find(({ sessionId }) => sessionId === "a-sealed")).toEqual({
+      ...{ sessionId: "a-sealed", title: "Secret", position: 0 },
     });
     const second = await ask<FoundSessions>("search", { text: "TRAINS", cursor: first.next! });
     expect([second.sessions.length, second.next]).toEqual([3, undefined]);

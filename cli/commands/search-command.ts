@@ -32,7 +32,10 @@ export function searchCommand(): CommandDefinition {
     .option("--limit <number>", "at most this many", positiveOperand, 30)
     .option("--cursor <cursor>", "go on where an earlier search stopped")
     .option("--content", "show the text around what was found")
-    .addHelpText("after", "\nReads messages of all kinds, newest first, tool results included.");
+    .addHelpText(
+      "after",
+      "\nReads messages of all kinds, newest first, tool results included. Without --owner: sessions by their ids.",
+    );
   return {
     command,
     run: (context, options, [text]) => search(context, options as SearchOptions, text as string),

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { FirstOf } from "../../src/base/first-of.js";
+import { FirstOf } from "../first-of.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { allSessions, type FoundSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";

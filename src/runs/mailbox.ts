@@ -87,7 +87,9 @@ export class Mailbox {
 
   /** True where the process of a run is dead. One that lives and does not produce the run ends it. */
   async isGone(instance: string, run: Omit<Notice, "kind">): Promise<boolean> {
-    return !(await this.send(instance, { kind: "ask", ...run })) && this.isDead(instance);
+    const isDead = await this.isDead(instance);
+    await (isDead ? undefined : this.send(instance, { kind: "ask", ...run }));
+    return isDead;
   }
 
   /** Removes the mailbox. */

@@ -37,7 +37,7 @@ export async function findInSession(
   return { positions };
 }
 
-/** Sessions in whose messages the words stand, newest first, as `memory.sessions.search` finds them. */
+/** Sessions in whose messages the words stand, by their ids, as `memory.sessions.search` finds them. */
 export async function findSessions(
   { memory }: Server,
   { text, cursor }: { readonly text: string; readonly cursor: string | undefined },

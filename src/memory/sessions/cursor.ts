@@ -1,22 +1,39 @@
+import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
+import { valueIn } from "../../conversation/messages/values.js";
+import { lazy, nonEmptyText, nonNegativeInteger } from "../../base/options.js";
 import type { ListPlace } from "../../store/contract/lists.js";
 
-/** Encodes a place in an owner's list as an opaque cursor. */
-export function cursorText({ score, member }: ListPlace): string {
-  return Buffer.from(`after:${score}:${member}`).toString("base64url");
+/** The place where a list goes on, or a search, behind a session. */
+export interface SearchPlace {
+  /** The `before` of a page of an owner's list. @default the first page, or all owners */
+  readonly page?: ListPlace | undefined;
+  /** The session, of that page or of all owners; left out in front of the first one. */
+  readonly after?: string;
+}
+
+const schema = lazy(() =>
+  z.strictObject({
+    page: z.optional(z.strictObject({ score: nonNegativeInteger(), member: nonEmptyText() })),
+    after: z.optional(nonEmptyText()),
+  }),
+);
+
+/** Encodes a place as an opaque cursor. */
+export function cursorText(place: SearchPlace): string {
+  return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
 /**
- * Decodes a cursor.
+ * Decodes a cursor of a page of `user`.
  *
  * @throws ConfigurationError `cursor` for any other text.
  */
-export function placeIn(cursor: unknown): ListPlace {
-  const text = typeof cursor === "string" && cursor.length <= 4_096 ? Buffer.from(cursor, "base64url").toString() : "";
-  const [, digits, member] = /^after:(\d{1,16}):(.+)$/s.exec(text) ?? [];
-  const place = member === undefined ? undefined : { score: Number(digits), member };
-  if (place === undefined || cursorText(place) !== cursor) {
-    throw new ConfigurationError("cursor", 'sessions.list: option "cursor" must be the "next" of an earlier page.');
+export function placeIn(user: string, cursor: unknown): SearchPlace {
+  const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString() : "";
+  const { data } = schema().safeParse(valueIn(text));
+  if (data === undefined) {
+    throw new ConfigurationError("cursor", `${user}: option "cursor" must be the "next" of an earlier page.`);
   }
-  return place;
+  return data as SearchPlace;
 }

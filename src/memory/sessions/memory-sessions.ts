@@ -84,9 +84,9 @@ export class MemorySessions {
     if (cursor === null) {
       return { sessions: [], next: null };
     }
-    const before = cursor === undefined ? undefined : placeIn(cursor);
+    const before = cursor === undefined ? undefined : placeIn("sessions.list", cursor).page;
     const page = await this.#store.lists.list(owner, withoutUndefined({ limit, before }));
-    const next = page.next === undefined ? null : cursorText(page.next);
+    const next = page.next === undefined ? null : cursorText({ page: page.next });
     return { sessions: page.sessions.map(listedSession), next };
   }
 
@@ -95,8 +95,8 @@ export class MemorySessions {
    *
    * No index is kept: the messages of each session are read, from the newest one back. A call begins no further session
    * once it has found `limit` or read `maxMessages` (20,000); `cursor` goes on from there. A session that is written
-   * between two calls moves to the front. Without `owner` the sessions of all owners are searched, and each call scans
-   * all keys of Redis: for operators.
+   * between two calls moves to the front. Without `owner` the sessions of all owners are searched, by their ids, and
+   * each call scans all keys of Redis: for operators.
    *
    * @throws ConfigurationError, also for an `owner` that is given as undefined; StoreError.
    */

@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { ConfigurationError } from "../../base/errors.js";
-import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
+import { lazy, parseOptions, positiveInteger } from "../../base/options.js";
 import { limitedText } from "../../store/contract/session-ref.js";
 import { checkOwnerName } from "../session/identity.js";
-import { maxListLimit, type ListPlace } from "../../store/contract/lists.js";
+import { maxListLimit } from "../../store/contract/lists.js";
+import { placeIn } from "./cursor.js";
 import type { StoredSession } from "./stored-sessions.js";
 import { foldedText } from "./text-filter.js";
 
@@ -32,7 +32,7 @@ export interface SessionSearchOptions {
   readonly roles?: readonly SearchedRole[];
   /** Maximum number of sessions found, 1 to 1,000. @default 30 */
   readonly limit?: number;
-  /** Cursor: the `next` of an earlier search with the same options; null finds nothing. @default the newest sessions */
+  /** Cursor: the `next` of an earlier search with the same options; null finds nothing. @default the first sessions */
   readonly cursor?: string | null | undefined;
   /** Messages after which a call begins no session; of one it reads the newest so many. @default 20_000 */
   readonly maxMessages?: number;
@@ -56,7 +56,7 @@ export interface FoundSession extends StoredSession {
 
 /** Result of a search. */
 export interface SessionSearch {
-  /** The sessions found, by last write, newest first. */
+  /** The sessions found, by last write, newest first; without `owner`, by their ids. */
   readonly sessions: readonly FoundSession[];
   /** Cursor by which the search goes on, where it ended by `limit` or `maxMessages`; null at its end. */
   readonly next: string | null;
@@ -88,41 +88,12 @@ const schema = lazy(() =>
 /** Checked options of a search; `place` is where it goes on, null behind the end. */
 export type CheckedSearch = ReturnType<typeof checkedSearch>;
 
-/** The place behind a session, where a search goes on. */
-export interface SearchPlace {
-  /** The `before` of the page of the owner's list that holds the session; without an owner, its own last write. */
-  readonly page?: ListPlace | undefined;
-  /** The session; left out in front of the first one. */
-  readonly after?: string;
-}
-
 /** @throws ConfigurationError, also for an owner that is given as undefined: it would find the sessions of all. */
 export function checkedSearch(options: SessionSearchOptions) {
   const { owner, cursor, text, ...rest } = parseOptions("sessions.search", schema(), options);
   if ("owner" in options) {
     checkOwnerName("sessions.search", owner);
   }
-  const place = cursor === undefined ? {} : cursor === null ? null : placeIn(cursor);
+  const place = cursor === undefined ? {} : cursor === null ? null : placeIn("sessions.search", cursor);
   return { ...rest, text: foldedText(text), owner: owner as string | undefined, place };
-}
-
-/** Encodes a place as an opaque cursor. */
-export function searchCursor({ page, after }: SearchPlace): string {
-  return Buffer.from(JSON.stringify([page ?? null, after ?? null])).toString("base64url");
-}
-
-const placeSchema = lazy(() =>
-  z.tuple([
-    z.nullable(z.strictObject({ score: nonNegativeInteger(), member: nonEmptyText() })),
-    z.nullable(nonEmptyText()),
-  ]),
-);
-
-function placeIn(cursor: unknown): SearchPlace {
-  try {
-    const [page, after] = placeSchema().parse(JSON.parse(Buffer.from(cursor as string, "base64url").toString()));
-    return { page: page ?? undefined, ...(after !== null && { after }) };
-  } catch {
-    throw new ConfigurationError("cursor", 'sessions.search: option "cursor" must be the "next" of an earlier search.');
-  }
 }

@@ -1,4 +1,3 @@
-import { FirstOf } from "../../base/first-of.js";
 import type { MemoryEventHandler } from "../../base/events.js";
 import { RecordError } from "../../base/errors.js";
 import { decodeRecord, metaOf } from "../../store/codec/decode-record.js";
@@ -8,15 +7,14 @@ import { parseSealed } from "../../store/sealed/keys/header.js";
 import type { SessionDetails } from "../../store/contract/lists.js";
 import type { SessionRef } from "../../store/contract/session-ref.js";
 import type { StoredPage } from "../../store/contract/session-pages.js";
+import { cursorText, type SearchPlace } from "./cursor.js";
 import { concernsOneSession, leaveOut } from "./problems.js";
 import {
   checkedSearch,
-  searchCursor,
   type CheckedSearch,
   type FoundSession,
   type SearchedRole,
   type SearchMatch,
-  type SearchPlace,
   type SessionSearch,
   type SessionSearchOptions,
 } from "./search-requests.js";
@@ -24,21 +22,21 @@ import { storedSession } from "./stored-sessions.js";
 import { foldedText, textFilter } from "./text-filter.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 
-/** Sessions of a page of a list, and of those of all owners that are read together. */
+/** Sessions of a page of a list. */
 const listPage = 200;
-/** Sessions of all owners that are sorted at a time. */
-const sortedSessions = 10_000;
 /** Sessions that are searched at a time. */
 const searchedAtOnce = 8;
 const pageMessages = 100;
 
 type SearchedStore = Pick<SessionStore, "lists" | "data">;
 
-/** Sessions in the order of the search, each with its place; `next` is the place of those behind them. */
+/** A session to search; one of all owners is described then. */
+type Candidate = Pick<SessionDetails, "sessionId"> & { readonly details?: SessionDetails };
+
+/** Sessions in the order of the search; `next` is the place of those behind them. */
 interface Batch {
-  readonly sessions: readonly SessionDetails[];
+  readonly sessions: readonly Candidate[];
   readonly next: SearchPlace | null;
-  placeOf(session: SessionDetails): SearchPlace;
 }
 
 /** Searches sessions; see `memory.sessions.search`. */
@@ -71,14 +69,14 @@ class Search {
       const batch: Batch = await (owner === undefined ? this.#ofAll(place) : this.#ofOwner(owner, place));
       for (let from = 0; from < batch.sessions.length;) {
         if (sessions.length >= limit || this.#searched.messages >= maxMessages) {
-          return { sessions, next: searchCursor(place), searched: this.#searched };
+          return { sessions, next: cursorText(place), searched: this.#searched };
         }
         const together = batch.sessions.slice(from, from + Math.min(searchedAtOnce, limit - sessions.length));
         const results = await Promise.all(together.map((session) => this.#find(session)));
         sessions.push(...results.filter((session) => session !== undefined));
         this.#searched.sessions += together.length;
         from += together.length;
-        place = batch.placeOf(together.at(-1)!);
+        place = { ...place, after: together.at(-1)!.sessionId };
       }
       place = batch.next;
     }
@@ -86,12 +84,15 @@ class Search {
   }
 
   /** The session if its title or a message contains the text. */
-  async #find(session: SessionDetails): Promise<FoundSession | undefined> {
-    const { sessionId } = session;
+  async #find({ sessionId, ...known }: Candidate): Promise<FoundSession | undefined> {
     try {
-      refuseLocked(session);
+      const details = known.details ?? (await this.#store.lists.describe({ id: sessionId }));
+      if (details === undefined) {
+        return undefined;
+      }
+      refuseLocked(details);
       const match = await this.#newestMatch(sessionId);
-      const stored = storedSession(session);
+      const stored = storedSession(details);
       const isFound = match !== undefined || foldedText(stored.title ?? "").includes(this.#search.text);
       return isFound ? { ...stored, ...(match && { match }) } : undefined;
     } catch (error) {
@@ -149,52 +150,20 @@ class Search {
     // Not found where that session was written since: what follows it may come again, and nothing is missed.
     const first = after === undefined ? 0 : sessions.findIndex(({ sessionId }) => sessionId === after) + 1;
     return {
-      sessions: sessions.slice(first).map((summary) => ({ ...summary, owner, labelVersion: "" })),
+      sessions: sessions.slice(first).map((summary) => {
+        return { sessionId: summary.sessionId, details: { ...summary, owner, labelVersion: "" } };
+      }),
       next: next === undefined ? null : { page: next },
-      placeOf: ({ sessionId }) => ({ page, after: sessionId }),
     };
   }
 
-  /** The next 10,000 of all sessions, by last write, newest first. Each time they are found by a scan of all keys. */
-  async #ofAll({ page, after = "" }: SearchPlace): Promise<Batch> {
-    const last = page && { updatedAt: page.score, sessionId: after };
-    const newest = new FirstOf<SessionDetails>(sortedSessions, inOrder);
-    let count = 0;
-    for await (const session of this.#scanned()) {
-      if (last === undefined || inOrder(last, session) < 0) {
-        newest.add(session);
-        count += 1;
-      }
+  /** All sessions, by their ids. Each time they are found by a scan of all keys. */
+  async #ofAll({ after = "" }: SearchPlace): Promise<Batch> {
+    const ids: string[] = [];
+    for await (const id of this.#store.lists.scan()) {
+      ids.push(...(id > after ? [id] : []));
     }
-    const { items } = newest;
-    const placeOf = ({ updatedAt, sessionId }: Listed) => ({
-      page: { score: updatedAt, member: sessionId },
-      after: sessionId,
-    });
-    return { sessions: items, placeOf, next: count > items.length ? placeOf(items.at(-1)!) : null };
-  }
-
-  async *#scanned(): AsyncGenerator<SessionDetails> {
-    let ids: string[] = [];
-    const batchDetails = async () => {
-      const details = await Promise.all(ids.map((id) => this.#described(id)));
-      ids = [];
-      return details.filter((session) => session !== undefined);
-    };
-    for await (const sessionId of this.#store.lists.scan()) {
-      if (ids.push(sessionId) === listPage) {
-        yield* await batchDetails();
-      }
-    }
-    yield* await batchDetails();
-  }
-
-  async #described(id: string): Promise<SessionDetails | undefined> {
-    try {
-      return await this.#store.lists.describe({ id });
-    } catch (error) {
-      return this.#leaveOut(id, error);
-    }
+    return { sessions: ids.sort().map((sessionId) => ({ sessionId })), next: null };
   }
 
   #leaveOut(sessionId: string, error: unknown): undefined {
@@ -204,11 +173,4 @@ class Search {
     this.#searched.skipped += 1;
     leaveOut({ onEvent: this.#onEvent }, { operation: "search", sessionId, error });
   }
-}
-
-type Listed = Pick<SessionDetails, "updatedAt" | "sessionId">;
-
-/** By last write, newest first. */
-function inOrder(a: Listed, b: Listed): number {
-  return b.updatedAt - a.updatedAt || (a.sessionId < b.sessionId ? -1 : 1);
 }

@@ -30,7 +30,7 @@ import { refusalOf } from "./refusal.js";
 
 /** Readers of what clients ask with, and of what users set: cursors, positions, keys, addresses. */
 export const askedReaders: Readonly<Record<string, Reader>> = {
-  cursor: (text) => placeIn(text),
+  cursor: (text) => placeIn("sessions.list", text),
   "search-cursor": (text) =>
     [text, Buffer.from(text).toString("base64url")].map((cursor) =>
       refusalOf(() => checkedSearch({ text: "x", cursor })),
