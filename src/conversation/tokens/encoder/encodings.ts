@@ -28,7 +28,7 @@ export function loadedTally(name: EncodingName): TokenTally | undefined {
 }
 
 /**
- * The tally of an encoding, loaded once per process from the installed js-tiktoken (no network), in some 150 ms with
+ * The tally of an encoding, loaded once per process from the installed js-tiktoken (no network), in some 100 ms with
  * pauses in between.
  */
 export function loadTally(name: EncodingName): Promise<TokenTally> {

@@ -9,6 +9,7 @@ export interface PackedRanks {
 // A constant of the module, because a global is looked up slowly where tests run (in a context of node:vm), and this is
 // called per byte.
 const { imul } = Math;
+const firstLine = "! 0 ";
 const tokensPerStep = 8_192;
 
 /**
@@ -22,25 +23,31 @@ export class Vocabulary {
   readonly #pairs = new Int32Array(0x10000).fill(-1);
   #longest = 0;
 
-  private constructor(tokens: readonly string[], characters: number) {
+  private constructor(tokens: number, characters: number) {
     this.#bytes = Buffer.allocUnsafeSlow(characters);
-    this.#starts = new Uint32Array(tokens.length + 1);
-    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(tokens.length * 2))).fill(-1);
+    this.#starts = new Uint32Array(tokens + 1);
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(tokens * 2))).fill(-1);
   }
 
   /** Reads packed ranks, in steps of a few milliseconds. */
   static *read({ bpe_ranks }: PackedRanks): Generator<undefined, Vocabulary> {
     const packed = bpe_ranks.trimEnd();
-    const [mark, first, ...tokens] = packed.split(" ");
     // The place of a token is its rank: so it is in the encodings supported here, which are one line from rank 0 on.
-    if (mark !== "!" || first !== "0" || packed.includes("\n")) {
+    if (!packed.startsWith(firstLine) || packed.includes("\n")) {
       throw new MemoryError("The installed js-tiktoken packs its ranks in another way; use version 1.0.21.", {
         code: "unsupported_ranks",
       });
     }
+    let tokens = 1;
+    // In one step: it takes two milliseconds, where a split into 200,000 texts takes ten times as long.
+    for (let at = packed.indexOf(" ", firstLine.length); at !== -1; at = packed.indexOf(" ", at + 1)) {
+      tokens += 1;
+    }
     const vocabulary = new Vocabulary(tokens, packed.length);
-    for (const [rank, token] of tokens.entries()) {
-      vocabulary.#add(rank, token);
+    for (let [rank, from] = [0, firstLine.length]; rank < tokens; rank += 1) {
+      const space = packed.indexOf(" ", from);
+      vocabulary.#add(rank, packed.slice(from, space === -1 ? packed.length : space));
+      from = space + 1;
       if (rank % tokensPerStep === 0) {
         yield;
       }
