@@ -18,13 +18,9 @@ export interface KnownThread {
 /** The changes of a write. */
 export interface WrittenItems {
   readonly base: number;
-  /** The thread's token before and after the write. */
+  /** The thread's token before and after the write; "" where the write dropped items. */
   readonly before: string;
   readonly token: string;
-  /** The first position that is left. */
-  readonly first: number;
-  /** Spans that were emptied: first and last position, each. */
-  readonly emptied: readonly number[];
   /** Digests of the texts that were sent: each list names one item. */
   readonly digests: readonly (readonly string[])[];
 }
@@ -58,26 +54,17 @@ export class KnownItems {
   }
 
   /**
-   * Records the items that a write stored and dropped. Forgets a thread of which nothing else is known, unless the
-   * write created it: its other items would be stored again.
+   * Records the items that a write stored. Forgets a thread of which the write dropped some, or of which nothing else
+   * is known, unless the write created it: its other items would be stored again.
    */
-  noteWrite(threadId: string, { base, before, token, first, emptied, digests }: WrittenItems): void {
+  noteWrite(threadId: string, { base, before, token, digests }: WrittenItems): void {
     const current = this.#threads.get(threadId);
     const isBegun = base === firstOfAll && (current?.token ?? "") === "";
-    if (current?.token !== before && !isBegun) {
+    if (token === "" || (current?.token !== before && !isBegun)) {
       this.#threads.delete(threadId);
       return;
     }
-    let positions = isBegun ? new Map<string, number>() : current!.positions;
-    if (token !== before) {
-      const gone = new Set<number>();
-      for (let index = 0; index < emptied.length; index += 2) {
-        for (let position = emptied[index]!; position <= emptied[index + 1]!; position += 1) {
-          gone.add(position);
-        }
-      }
-      positions = new Map([...positions].filter(([, position]) => position >= first && !gone.has(position)));
-    }
+    const positions = isBegun ? new Map<string, number>() : current!.positions;
     digests.forEach((names, index) => names.forEach((name) => positions.set(name, base + index)));
     this.#threads.set(threadId, { token, positions });
   }

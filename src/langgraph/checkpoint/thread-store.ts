@@ -92,9 +92,8 @@ export class ThreadStore {
     if (word === "STALE") {
       return "STALE";
     }
-    const [base, before, token, first, emptied] = reply as [unknown, string, string, unknown, unknown[]];
-    const number = numbersOf(putCalls[kind], threadId);
-    return { base: number(base), before, token, first: number(first), emptied: emptied.map(number) };
+    const [base, before, token] = reply as [unknown, string, string];
+    return { base: numbersOf(putCalls[kind], threadId)(base), before, token };
   }
 
   /**

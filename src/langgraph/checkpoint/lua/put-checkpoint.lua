@@ -5,7 +5,7 @@
 --   positions in the record were read), key? (the writer's data key), owner?, isFirst (it has no parent), ttl?, keep?,
 --   most? (prunes to `keep` where the root namespace has more) }; the member `<namespace> NUL <id>`; the record
 --   without its base; the items.
--- Replies: OK base token (before) token (now) first (position that is left) spans (emptied) | STALE | DAMAGED | ERASED.
+-- Replies: OK base token (before) token (now, or "" where items were dropped) | STALE | DAMAGED | ERASED.
 --
 -- The same record with the same items again changes nothing. The first write is an HSET, which a full server refuses.
 --
@@ -26,7 +26,7 @@ local stored = thread and call('HGET', checkpoints, field)
 local base = stored and baseOfSame(thread, stored, tail, 4)
 if base then
   expireThread(request.ttl)
-  return { 'OK', base, thread.token, thread.token, thread.base, {} }
+  return { 'OK', base, thread.token, thread.token }
 end
 refusal = refuses(thread, request.expected)
 if refusal then return refusal end
@@ -43,9 +43,7 @@ call('HSET', checkpoints, field, string.format('%.0f', base) .. '|' .. tail)
 if call('ZADD', order, 0, member) == 1 then thread.count = thread.count + 1 end
 call('HSET', checkpoints, 'count', thread.count)
 pushItems(thread, 4, request.token)
-local emptied = {}
-if request.keep and call('ZLEXCOUNT', order, '[\0', '(\1') > request.most then
-  emptied = prune(thread, request.keep, request.token)
-end
+local isFull = request.keep and call('ZLEXCOUNT', order, '[\0', '(\1') > request.most
+local isDropped = isFull and prune(thread, request.keep, request.token)
 expireThread(request.ttl)
-return { 'OK', base, before, thread.token, thread.base, emptied }
+return { 'OK', base, before, isDropped and '' or thread.token }

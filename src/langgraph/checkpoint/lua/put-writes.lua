@@ -4,7 +4,7 @@
 -- ARGV: the request as JSON { token (a random one, for the thread's next one), expected? (the token with which the
 --   positions in the record were read), key? (the writer's data key), owner?, ttl? }; the member `<namespace> NUL
 --   <id>` of the checkpoint; the record without its base; the items.
--- Replies: OK base token (before) token (now) first (position that is left) spans (none) | STALE | DAMAGED | ERASED.
+-- Replies: OK base token (before) token (now) | STALE | DAMAGED | ERASED.
 --
 -- The same record with the same items again changes nothing. The first write is an HSET, which a full server refuses.
 --
@@ -36,4 +36,4 @@ if not base then
   pushItems(thread, 4, request.token)
 end
 expireThread(request.ttl)
-return { 'OK', base, before or thread.token, thread.token, thread.base, {} }
+return { 'OK', base, before or thread.token, thread.token }

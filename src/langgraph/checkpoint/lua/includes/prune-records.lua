@@ -1,6 +1,6 @@
 -- `prune(thread, keep, seed)` drops all but the newest checkpoints and what they need, with their writes, writes whose
--- checkpoint never came, and items that nothing else names. Returns the spans of items that were emptied; none, and the
--- same token, where no item went. The records are read first, so that nothing is dropped where one cannot be read.
+-- checkpoint never came, and items that nothing else names. Returns true where items went, else the token is the same.
+-- The records are read first, so that nothing is dropped where one cannot be read.
 --
 --- @include kept-records
 --- @include record-spans
@@ -9,12 +9,12 @@
 
 local function prune(thread, keep, seed)
   local records = loadRecords()
-  if not keepNewest(records, keep) then return {} end
+  if not keepNewest(records, keep) then return false end
   keepAncestors(records, thread.count)
   local kept, lost, keptSeen, lostSeen, fields, members = {}, {}, {}, {}, {}, {}
   for member, record in pairs(records) do
     if record.stays then
-      if not addSpansOf(thread, record.checkpoint, record.writes, kept, keptSeen) then return {} end
+      if not addSpansOf(thread, record.checkpoint, record.writes, kept, keptSeen) then return false end
     else
       addSpansOf(thread, record.checkpoint, record.writes, lost, lostSeen)
       if record.checkpoint then
@@ -24,7 +24,7 @@ local function prune(thread, keep, seed)
       if record.writes then fields[#fields + 1] = 'w' .. member end
     end
   end
-  if #fields == 0 then return {} end
+  if #fields == 0 then return false end
   inChunks('HDEL', checkpoints, fields)
   inChunks('ZREM', order, members)
   thread.count = thread.count - #members
