@@ -5,10 +5,10 @@ import type { RedisWire } from "../store/redis-store/redis-session-store.js";
 import { keepMailboxScript } from "./lua/scripts.js";
 import { noticesIn } from "./stored-texts.js";
 
-/** A notice to a process, to stop a run of it or a start that waits, or to end a run that it does not produce. */
+/** A notice to a process, to stop a run of it, or to end one that it does not produce. */
 export interface Notice {
   readonly kind: "stop" | "ask";
-  /** The time of the run, or the token of the start. */
+  /** The time of the run. */
   readonly at: string;
   readonly sessionId: string;
 }

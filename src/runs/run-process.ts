@@ -35,8 +35,6 @@ export class RunProcess {
   readonly store: RunStore;
   readonly steers: SteerStore;
   readonly mailbox: Mailbox;
-  /** A stop for each start that waits in this process, by its token. */
-  readonly waiting = new Map<string, () => void>();
   readonly #setting: ProcessSetting;
   #isClosed = false;
   /** By session. */
@@ -132,20 +130,6 @@ export class RunProcess {
     return true;
   }
 
-  /** Stops the starts that wait, of a turn or all, wherever they are; true if there are any. */
-  async stopWaiting(session: SessionRef, turnId: string | undefined): Promise<boolean> {
-    const names = await this.store.stopWaiting(session, turnId);
-    for (const name of names) {
-      const [instance, at] = name.split(" ") as [string, string];
-      // A process without a notice sees it when its turn comes.
-      const isOwn = instance === this.mailbox.instance;
-      await (isOwn ? undefined : this.mailbox.open().catch(() => undefined));
-      const notice = { kind: "stop", at, sessionId: session.id } as const;
-      await (isOwn ? this.waiting.get(at)?.() : this.mailbox.send(instance, notice).catch(() => undefined));
-    }
-    return names.length > 0;
-  }
-
   /** Stops a run wherever it is. */
   async stop(session: SessionRef, run: StoredRun): Promise<boolean> {
     const { at, meta } = run;
@@ -224,7 +208,6 @@ export class RunProcess {
   #receive({ kind, at, sessionId }: Notice): void {
     const producer = this.#own(sessionId, at);
     if (kind === "stop") {
-      this.waiting.get(at)?.();
       producer?.stop();
     } else if (producer === undefined) {
       this.#endUnknown({ id: sessionId }, at).catch(() => undefined);

@@ -129,14 +129,12 @@ export class RunStore {
     }));
   }
 
-  /** Stops the starts that wait for the run of a session, of a turn or all; returns their names in the queue. */
-  async stopWaiting(session: SessionRef, turnId = ""): Promise<string[]> {
+  /** Stops the starts that wait for the run of a session, of a turn or all, and returns their number. */
+  async stopWaiting(session: SessionRef, turnId = ""): Promise<number> {
+    const name = { operation: "stopRun", sessionId: session.id };
     const call = { script: stopWaitingScript, keys: [this.#keys(session).queue], args: [turnId], writes: true };
-    const [, ...names] = (await this.#wire.runner.run(
-      { operation: "stopRun", sessionId: session.id },
-      call,
-    )) as string[];
-    return names;
+    const [, ...names] = (await this.#wire.runner.run(name, call)) as string[];
+    return names.length;
   }
 
   /** The ticket that holds a session. */
