@@ -20,10 +20,9 @@ import { tiktokenCounter } from "../../conversation/tokens/counters/tiktoken-cou
 import { TextCleaner } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
 import type { ReferenceManager } from "./stored/reference-manager.js";
-import { SessionData } from "./stored/session-data.js";
 import { readStoredHistory } from "./stored/history.js";
-import { SessionReader } from "./stored/session-reader.js";
-import { LoopTurn, SourceNumbering, toolCallRequestsSchema, type ToolCallRequest } from "./turn/turn.js";
+import { StoredSession } from "./stored/stored-session.js";
+import { LoopTurn, toolCallRequestsSchema, type ToolCallRequest } from "./turn/turn.js";
 import { RequestWindow, type FittedWindow } from "./token-window/request-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
 import { recordTurn } from "./turn/record.js";
@@ -63,9 +62,7 @@ export class HistoryManager {
   readonly references: ReferenceManager;
   readonly #options: SchemaOutput<typeof forms.managerSchema>;
   readonly #session: ConversationSession;
-  readonly #data: SessionData;
-  readonly #reader: SessionReader;
-  readonly #numbering: SourceNumbering;
+  readonly #stored: StoredSession;
   readonly #window: RequestWindow;
   readonly #profile: StructureProfile | "auto";
   readonly #cleaner = new TextCleaner();
@@ -82,9 +79,7 @@ export class HistoryManager {
     checkReserve("HistoryManager", this.#options);
     this.references = references;
     this.#session = sessionOf("HistoryManager", history);
-    this.#data = new SessionData(this.#session, maxSources);
-    this.#reader = new SessionReader({ history, session: this.#session }, this.#data, references);
-    this.#numbering = new SourceNumbering(references, this.#data);
+    this.#stored = new StoredSession({ history, session: this.#session, references, maxSources });
     const { model, profile: own, safetyMargin, percentForUploadedContent: uploadShare } = this.#options;
     const tokenCounter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
     const reserveForAnswer = maxInputTokens === undefined ? reserve : (reserve ?? 0);
@@ -114,7 +109,7 @@ export class HistoryManager {
   addAssistantMessage(message: BaseMessage): void {
     this.#openTurn().addMessage(message, (copy) => {
       const stamped = this.#stamp?.(copy) ?? copy;
-      return this.#reader.turn?.answered(stamped) ?? stamped;
+      return this.#stored.turn?.requests.answered(stamped) ?? stamped;
     });
   }
 
@@ -127,7 +122,7 @@ export class HistoryManager {
    */
   async addToolCallResults(responses: readonly ToolCallResponse[]): Promise<void> {
     this.#openTurn().addResults(parseOptions("addToolCallResults", toolCallResponsesSchema(), responses));
-    await this.#number();
+    await this.#stored.number(this.#turn);
   }
 
   /**
@@ -139,7 +134,7 @@ export class HistoryManager {
   async addUploadedContent(contents: readonly UploadedContent[]): Promise<void> {
     parseOptions("addUploadedContent", uploadedContentsSchema(), contents);
     const turn = this.#openTurn();
-    turn.addUploads(contents, { stored: (await this.#reader.read(turn.name)).uploads, limits: this.#options });
+    turn.addUploads(contents, { stored: (await this.#stored.read(turn.name)).uploads, limits: this.#options });
   }
 
   /** Removes uploads by id. The removal is stored with the turn. */
@@ -163,8 +158,8 @@ export class HistoryManager {
     const turn = this.#openTurn();
     turn.nameAs("getHistoryForModelCall", call.turnId);
     turn.originalUserMessage = original;
-    const { turn: opened, uploads } = await this.#reader.read(turn.name);
-    await this.#number();
+    const { turn: opened, uploads } = await this.#stored.read(turn.name);
+    await this.#stored.number(this.#turn);
     const { model } = this.#options;
     const planned = await planOf(this.#profile, { model, tools: this.#options.tools }, this.#session.observer);
     const stored = readStoredHistory(await opened.requests.openedFor(planned.plan.criteria.profile), original);
@@ -253,7 +248,7 @@ export class HistoryManager {
    * goes on there. After any other error nothing is stored. Never rejects: a failure is reported by `turn_not_stored`.
    */
   async failTurn(error: unknown): Promise<void> {
-    await this.#ending(async (turn) => this.#reader.turn?.fail(error, () => this.#record(turn)));
+    await this.#ending(async (turn) => this.#stored.turn?.fail(error, () => this.#record(turn)));
     this.discardTurn();
   }
 
@@ -270,7 +265,7 @@ export class HistoryManager {
   async getUserVisibleHistory(options: forms.UserVisibleOptions = {}): Promise<BaseMessage[]> {
     const { rounds, removeFromText } = parseOptions("getUserVisibleHistory", forms.userVisibleSchema(), options);
     const { originalUserMessage, steps } = this.#turn;
-    const opened = await this.#reader.storedTurn();
+    const opened = (await this.#stored.openedTurn())?.opened;
     const stored = (await this.#session.rounds(rounds)).flatMap(({ messages }) => messages);
     const said = withCurrentTurn(stored, { opened, originalUserMessage, added: steps.map(({ message }) => message) });
     return this.#cleaner.clean(userVisible(said), removeFromText);
@@ -286,14 +281,14 @@ export class HistoryManager {
 
   /** The messages and side data that a turn stores. */
   async #record(turn: LoopTurn) {
-    const { turn: opened } = await this.#reader.read(turn.name);
-    await this.#number();
+    const { turn: opened } = await this.#stored.read(turn.name);
+    await this.#stored.number(this.#turn);
     const { messages, data } = await recordTurn(turn, {
       stored: readStoredHistory(opened.opened, turn.originalUserMessage),
       cited: new Set(turn.steps.flatMap(({ message }) => this.references.cited(textOf(message)))),
       forms: this.#session.context.forms,
     });
-    return { opened, messages, side: this.#data.changes(data) };
+    return { opened, messages, side: this.#stored.changes(data) };
   }
 
   #endTurn(discarded: readonly number[] = []): void {
@@ -305,7 +300,7 @@ export class HistoryManager {
     );
     this.#turn = new LoopTurn();
     this.#stamp = undefined;
-    this.#reader.forget();
+    this.#stored.forget();
   }
 
   #openTurn(): LoopTurn {
@@ -316,10 +311,6 @@ export class HistoryManager {
       );
     }
     return this.#turn;
-  }
-
-  #number(): Promise<void> {
-    return this.#numbering.number(this.#turn, () => this.#reader.read(this.#turn.name));
   }
 }
 

@@ -1,6 +1,6 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { throwOnErrors, validateConversation } from "../../../conversation/structure/validate.js";
-import type { TurnData } from "../stored/session-data.js";
+import type { TurnData } from "../stored/stored-session.js";
 import type { StoredHistory } from "../stored/history.js";
 import { resultMessage, storedBody, storedSources } from "./tool-results.js";
 import type { LoopTurn } from "./turn.js";

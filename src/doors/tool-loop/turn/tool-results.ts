@@ -37,7 +37,8 @@ export interface ToolResult {
   readonly failed: boolean;
   readonly text: string;
   readonly chunks: readonly Chunk[];
-  readonly sources: readonly SourceReference[];
+  /** The chunks with their numbers; empty until they are numbered. */
+  sources: readonly SourceReference[];
   readonly reminder: string | undefined;
   readonly images: readonly Upload[];
 }

@@ -6,10 +6,8 @@ import { callsOf } from "../../../conversation/messages/calls.js";
 import { roleOf } from "../../../conversation/messages/roles.js";
 import { ConfigurationError } from "../../../base/errors.js";
 import { lazy, nonEmptyText } from "../../../base/options.js";
-import type { SourceReference, ReferenceManager } from "../stored/reference-manager.js";
 import { toToolResult, type ToolCallResponse, type ToolResult } from "./tool-results.js";
 import { checkUploadSizes, toUpload, type Upload, type UploadedContent, type UploadLimits } from "../stored/uploads.js";
-import type { SessionData } from "../stored/session-data.js";
 
 /**
  * A tool call of the model; `args` is an object.
@@ -159,20 +157,6 @@ export class LoopTurn {
     return [...rest, ...this.uploads.values()];
   }
 
-  unnumbered(): ToolResult[] {
-    return this.results().filter(({ chunks, sources }) => sources.length < chunks.length);
-  }
-
-  /** Sets the sources of results. */
-  number(sources: ReadonlyMap<ToolResult, readonly SourceReference[]>): void {
-    for (const { results } of this.steps) {
-      results.forEach((result, place) => {
-        const own = result && sources.get(result);
-        results[place] = own === undefined ? result : { ...result!, sources: own };
-      });
-    }
-  }
-
   /** Returns the results so far, in the order of the calls. */
   results(): ToolResult[] {
     return this.steps.flatMap(({ results }) => results.filter((result) => result !== undefined));
@@ -186,39 +170,4 @@ function requiredCallIds(message: BaseMessage): string[] {
     }
     return id;
   });
-}
-
-/** Numbers the sources of tool results, in the order of the results. Runs one after the other, never in parallel. */
-export class SourceNumbering {
-  readonly #references: ReferenceManager;
-  readonly #data: SessionData;
-  #last: Promise<void> = Promise.resolve();
-
-  constructor(references: ReferenceManager, data: SessionData) {
-    this.#references = references;
-    this.#data = data;
-  }
-
-  /**
-   * Numbers the results added since the last run, after calling `read` to read the session. If it fails, the next run
-   * numbers them.
-   */
-  number(turn: LoopTurn, read: () => Promise<unknown>): Promise<void> {
-    const run = this.#last.then(async () => {
-      const results = turn.unnumbered();
-      const count = results.reduce((sum, { chunks }) => sum + chunks.length, 0);
-      if (count > 0) {
-        await read();
-        this.#references.continueFrom(await this.#data.reserveSources(count, this.#references.nextNumber));
-        turn.number(new Map(results.map((result) => [result, this.#addSources(result)])));
-      }
-    });
-    this.#last = run.catch(() => undefined);
-    return run;
-  }
-
-  #addSources({ callId, chunks }: ToolResult): SourceReference[] {
-    const numbers = this.#references.addChunks(callId, chunks);
-    return numbers.map((sourceNumber, index) => ({ sourceNumber, toolCallId: callId, chunk: chunks[index]! }));
-  }
 }
