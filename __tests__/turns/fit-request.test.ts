@@ -80,7 +80,7 @@ describe("the request of a turn", () => {
   it("is reduced, and that is stored behind the answer of a model that accepted it", async () => {
     const scene = await sceneOf(30);
     const turn = await scene.open("new");
-    const { history } = await turn.request(call);
+    const { history } = await turn.requests.make(call);
     expect(history.length).toBeLessThan(60);
     expect(scene.store.commits).toBe(0);
     await turn.finish([...turn.unstored, ai("so.")]);
@@ -92,7 +92,7 @@ describe("the request of a turn", () => {
     const scene = await sceneOf(30);
     const before = await view(scene);
     const turn = await scene.open("new");
-    await turn.request(call);
+    await turn.requests.make(call);
     await turn.fail(Object.assign(new Error("no"), { status: 400 }));
     expect([await view(scene), scene.store.commits]).toEqual([before, 0]);
   });
@@ -146,7 +146,7 @@ describe("the request of a turn", () => {
   it("has its reduction stored later with reduceWhen: background", async () => {
     const scene = await sceneOf(30, {}, "background");
     const turn = await scene.open("new");
-    await turn.request(call);
+    await turn.requests.make(call);
     await turn.finish([...turn.unstored, ai("so.")]);
     expect(scene.store.commits).toBe(0);
     await scene.memory.drain();
@@ -197,12 +197,12 @@ describe("the reduced list of a turn", () => {
     const writing = new RedisChatMemory({ store }).history("s");
     await writeTurn(writing, [human("now?", "q")], { turnId: "other", turn: { done: false } });
     const early = await scene.open("q", "other");
-    await early.request(call);
+    await early.requests.make(call);
     for (let at = 0; at < 30; at += 1) {
       await writing.append([human("and? ".repeat(10)), ai("so.")]);
     }
     const between = await scene.open("x");
-    await between.request(call);
+    await between.requests.make(call);
     await between.finish([...between.unstored, ai("so.")]);
     const before = await view(scene);
     expect(before.start).toBeGreaterThan(9);
@@ -214,7 +214,7 @@ describe("the reduced list of a turn", () => {
   it("is reported where the store fails, and the answer is stored", async () => {
     const scene = await sceneOf(30);
     const turn = await scene.open("x");
-    await turn.request(call);
+    await turn.requests.make(call);
     scene.store.failing = new Error("gone");
     await turn.finish([...turn.unstored, ai("so.", { id: "answer" })]);
     expect(scene.events.at(-1)).toMatchObject({ type: "reduction_failed", sessionId: "s", error: scene.store.failing });

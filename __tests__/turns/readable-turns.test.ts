@@ -165,7 +165,7 @@ describe("a turn behind a compaction that only another provider can read", () =>
     const setting = { history, session: sessionOf("test", history), turnId: undefined, policy };
     const turn = await Turn.open(setting, { messages: [human("And now?", "now")] });
     const model = new ChatAnthropic({ model: "claude-opus-4-8", apiKey: "none" });
-    return (await turn.request({ model, config: {} })).history;
+    return (await turn.requests.make({ model, config: {} })).history;
   }
 
   /** As a request has it, reduced by this. */

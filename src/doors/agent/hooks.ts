@@ -8,7 +8,7 @@ import { mayHold } from "../../memory/session/hold/acquire-hold.js";
 import type { HoldPolicy } from "../../memory/turns/defaults.js";
 import { checkpointerOf } from "../../memory/turns/langgraph-config.js";
 import { showAnswer } from "../../memory/turns/show-answer.js";
-import { PartialOutput, StopListener, stopSignal } from "../../memory/turns/stop.js";
+import { PartialOutput, stopSignal } from "../../memory/turns/stop.js";
 import type { TurnHolding } from "../../memory/turns/turn-setting.js";
 import type { AskedState } from "./asked-question.js";
 import {
@@ -52,7 +52,8 @@ export class AgentHooks {
   readonly #holding: Holding | undefined;
   /** The state as the run begins, where it is not the one that it was given. */
   readonly #input: AskedState | undefined;
-  readonly #stop = new StopListener(() => this.#stopped());
+  /** Each hook may bring another signal. */
+  #signal: AbortSignal | undefined;
   /** Stops observing the run's checkpoint; undefined if it is not observed. */
   #unobserve: (() => void) | undefined;
   /** The run's recursion limit as a step number; undefined for a resumed run. */
@@ -227,14 +228,20 @@ export class AgentHooks {
   /** Goes on in the hold, and listens for the run's end. */
   async #enter(): Promise<void> {
     this.#config = currentConfig();
-    this.#stop.listen(stopSignal(this.#config));
+    this.#listen(stopSignal(this.#config));
     await (await this.#run)?.turn.enter();
   }
 
   #stopListening(): void {
     this.#unobserve?.();
     this.#unobserve = undefined;
-    this.#stop.listen(undefined);
+    this.#listen(undefined);
+  }
+
+  #listen(signal: AbortSignal | undefined): void {
+    this.#signal?.removeEventListener("abort", this.#stopped);
+    this.#signal = signal;
+    signal?.addEventListener("abort", this.#stopped, { once: true });
   }
 
   /** Releases the hold, behind the write of a stopped run. Never rejects. */
@@ -273,7 +280,7 @@ export class AgentHooks {
   }
 
   /** Keeps what was said, and releases the hold. */
-  #stopped(): void {
+  readonly #stopped = (): void => {
     const state = this.#setting.policy.onAbort === "keep" ? this.#state : undefined;
     if (state !== undefined && !this.#isStopped && !this.#isRefused) {
       this.#isStopped = true;
@@ -281,7 +288,7 @@ export class AgentHooks {
       this.#stopping = this.#reporting(state, (run) => run.stop(state, said));
     }
     void this.#release();
-  }
+  };
 
   /** Runs background work and reports its failure. */
   async #reporting(state: readonly BaseMessage[], work: (run: AgentRun) => Promise<void> | void): Promise<void> {

@@ -94,12 +94,12 @@ export class AgentRun {
   /** The messages of a request: the reduced view and the turn, repaired. */
   async request(state: readonly BaseMessage[], sent: readonly BaseMessage[], call: ModelCall): Promise<BaseMessage[]> {
     const all = { isWhole: true, turn: this.#turnIn(state), changes: { state, sent }, ...call };
-    const { history, turn } = await this.turn.request(all);
+    const { history, turn } = await this.turn.requests.make(all);
     return [...history, ...turn];
   }
 
   answered<M extends BaseMessage>(answer: M, state: readonly BaseMessage[]): M {
-    return this.turn.answered(answer, (id) => state.some((message) => message.id === id));
+    return this.turn.requests.answered(answer, (id) => state.some((message) => message.id === id));
   }
 
   /** Stores the finished steps in the state, and the question. */

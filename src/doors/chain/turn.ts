@@ -166,7 +166,7 @@ export class ChainTurn {
     const steps = at < 0 ? [] : messages.slice(at + 1);
     if (!this.#isOver && firstOpenStep(steps) === steps.length && steps.every(({ id }) => id !== undefined)) {
       const added = steps.filter(({ id }) => !this.#steps.has(id));
-      added.forEach((message) => this.#steps.set(message.id, this.#turn.answered(message)));
+      added.forEach((message) => this.#steps.set(message.id, this.#turn.requests.answered(message)));
       // The next write makes up for one that fails, and rejects if it fails too.
       await this.#turn.step(this.#unstored(steps)).catch(ignore);
     }
@@ -189,7 +189,7 @@ export class ChainTurn {
     }
     const { messages, as, key } = answerOf(output, options, input);
     const said = isOneAnswer(messages) ? messages : (await listing()).newAnswers(this.#made.sent, messages);
-    const answered = said.map((message) => this.#steps.get(message.id) ?? this.#turn.answered(message));
+    const answered = said.map((message) => this.#steps.get(message.id) ?? this.#turn.requests.answered(message));
     const kind = as === "messages" && answered.length < messages.length ? ("conversation" as const) : as;
     const count = answered.length;
     const described = kind && count > 0 ? { as: kind, count, ...(key !== undefined && { key }) } : undefined;
@@ -257,7 +257,7 @@ function isOneAnswer(messages: readonly BaseMessage[]): boolean {
 async function madeRequest({ options, session, config, input }: ChainRun, turn: Turn): Promise<MadeRequest> {
   const { runnable: model, profile = session.context.profile } = options;
   const { observer } = session;
-  const { planned, ...made } = await turn.request({ model, config });
+  const { planned, ...made } = await turn.requests.make({ model, config });
   const whole = isHidden(planned) ? (await wiring()).withoutThoughts(made, observer) : made;
   const { runnable, input: forModel } = needsWires(planned)
     ? (await wiring()).wiredTurn(whole, { ...planned, ...observer, named: profile, runnable: model })

@@ -71,18 +71,11 @@ async function fitOnce(
     return reduceList(session, session.context.reducer!, toFit);
   }
   const fitted = await fitWindow(session, await source.load(), toFit);
-  reportUsage(session, fitted);
-  return fitted;
-}
-
-function asItIs({ messages }: RequestToFit, measured?: MeasuredRequest): FittedMessages {
-  return { messages, before: undefined, measured };
-}
-
-function reportUsage({ sessionId, context }: ConversationSession, { measured }: FittedMessages): void {
-  if (measured !== undefined) {
-    report(context.onEvent, { type: "context_usage", sessionId, ...usageOf(measured) });
+  const { sessionId, context } = session;
+  if (fitted.measured !== undefined) {
+    report(context.onEvent, { type: "context_usage", sessionId, ...usageOf(fitted.measured) });
   }
+  return fitted;
 }
 
 /** Runs a reducer that does not know windows, where the request exceeds its limit. */
@@ -94,14 +87,9 @@ async function reduceList(
   const { messages } = toFit;
   const { reduceWhen } = session.context;
   const limit = limitAt(reducer, { reduceWhen, last: messages.at(-1), isAwaited: true });
-  return reporting(session, toFit, async () => {
-    if (!(await exceedsLimit(reducer, messages, limit))) {
-      return undefined;
-    }
-    const outcome = await keepingTurn(reducer, toFit);
-    refuseSplitSteps(messages, outcome.messages);
-    return outcome;
-  });
+  return reporting(session, toFit, async () =>
+    (await exceedsLimit(reducer, messages, limit)) ? keepingTurn(reducer, toFit) : undefined,
+  );
 }
 
 /** A reduction after which the turn's question is still there: a foreign reducer may know no better. */
@@ -126,20 +114,22 @@ async function reporting(
   toFit: RequestToFit,
   reduce: () => Promise<ReductionOutcome | undefined>,
 ): Promise<FittedMessages> {
+  const asItIs = { messages: toFit.messages, before: undefined, measured: undefined };
   try {
     const outcome = await reduce();
+    if (outcome?.changed === true) {
+      refuseSplitSteps(toFit.messages, outcome.messages);
+    }
     if (outcome?.error !== undefined) {
       report(onEvent, { type: "reduction_failed", sessionId, error: outcome.error });
     }
-    return outcome?.changed === true
-      ? { messages: outcome.messages, before: outcome.before, measured: undefined }
-      : asItIs(toFit);
+    return outcome?.changed === true ? { ...asItIs, messages: outcome.messages, before: outcome.before } : asItIs;
   } catch (error) {
     if (BudgetError.isInstance(error)) {
       throw error;
     }
     report(onEvent, { type: "reduction_failed", sessionId, error });
-    return asItIs(toFit);
+    return asItIs;
   }
 }
 
@@ -153,12 +143,8 @@ async function fitWindow(
   let measured: MeasuredRequest | undefined;
   const fitted = await reporting(session, toFit, async () => {
     measured = await window.measure(messages, request);
-    if (request.refused === undefined && (measured === undefined || !window.isDue(measured, messages))) {
-      return undefined;
-    }
-    const outcome = await tracedReduction(window, messages, traceOf(toFit.config), request);
-    refuseSplitSteps(messages, outcome.messages);
-    return outcome;
+    const isDue = request.refused !== undefined || (measured !== undefined && window.isDue(measured, messages));
+    return isDue ? tracedReduction(window, messages, traceOf(toFit.config), request) : undefined;
   });
   const isReduced = fitted.before !== undefined;
   return { ...fitted, measured: isReduced ? await window.measure([...fitted.messages], request) : measured };
@@ -219,7 +205,10 @@ async function defaultWindow(): Promise<ContextWindow> {
  * The messages without the rounds in front of the turn that nothing answers, their steps included; undefined where
  * there is none. The last one of several questions in a row may have an answer.
  */
-export function withoutUnanswered({ messages, isOfTurn }: Unfitted): BaseMessage[] | undefined {
+export function withoutUnanswered({
+  messages,
+  isOfTurn,
+}: Pick<RequestToFit, "messages" | "isOfTurn">): BaseMessage[] | undefined {
   const left: BaseMessage[] = [];
   let isAnswered = false;
   for (const message of messages.toReversed()) {
@@ -233,9 +222,6 @@ export function withoutUnanswered({ messages, isOfTurn }: Unfitted): BaseMessage
   }
   return left.length === messages.length ? undefined : left.reverse();
 }
-
-/** A list, and the messages of it that are the turn's own. */
-type Unfitted = Pick<RequestToFit, "messages" | "isOfTurn">;
 
 /** True if the list exceeds the limit; an empty limit is never exceeded. */
 export async function exceedsLimit(

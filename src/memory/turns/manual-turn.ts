@@ -74,7 +74,11 @@ function manualTurn(turn: Turn, observer: RequestObserver): MemoryTurn {
     { config = {}, model, system, tools }: Call,
     call: (messages: BaseMessage[]) => Answer | Promise<Answer>,
   ): Promise<Answer> => {
-    const { history, turn: turnMessages, planned } = await turn.request({ model, system, tools, config, turn: own });
+    const {
+      history,
+      turn: turnMessages,
+      planned,
+    } = await turn.requests.make({ model, system, tools, config, turn: own });
     const messages = [...history, ...turnMessages];
     const bound = await boundThoughts({ profile: planned.profile, messages, system, tools }, observer);
     const answer = await call(bound?.messages ?? messages);
@@ -85,7 +89,7 @@ function manualTurn(turn: Turn, observer: RequestObserver): MemoryTurn {
       return turn.replay && turn.storedAnswer;
     },
     async ask(call, model) {
-      return turn.answered(await turn.asking(() => send(call, model)));
+      return turn.requests.answered(await turn.asking(() => send(call, model)));
     },
     async step(messages) {
       own.push(...messages);

@@ -96,7 +96,7 @@ async function openFromView(request: TurnRequest, view: DecodedView, attempt = 1
   const entries = state === "open" ? stored : stored.slice(0, answerStart(stored));
   const own = entries.map(({ message }) => message).filter((message) => refusedMarkOf(message) === undefined);
   const turn = [...gone, ...own, ...newMessages];
-  const history = stored.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own: stored });
+  const history = await beforeOwn({ session, view, own: stored });
   return { state, view, history, stored, isQuestionGone, newMessages, written: [], turn };
 }
 
@@ -139,10 +139,6 @@ async function refuseOtherQuestion(
 /** The ids of messages. */
 export function idsOf(messages: readonly BaseMessage[]): string[] {
   return messages.flatMap(({ id }) => (id === undefined ? [] : [id]));
-}
-
-function viewMessages({ entries }: DecodedView): BaseMessage[] {
-  return entries.map(({ message }) => message);
 }
 
 /** The ids in the view, and those of the given ones that the session holds besides. One round trip. */
@@ -279,7 +275,7 @@ async function beforeOwn({
   view,
   own,
 }: Omit<OwnRequest, "turnId" | "place"> & { own: readonly StoredEntry[] }) {
-  const first = own[0]!.position!;
+  const first = own[0]?.position ?? Infinity;
   if (first >= view.stored.start) {
     const at = view.entries === view.all ? view.all.findIndex(({ position }) => position === first) : -1;
     const isEarlier = ({ position = -1 }: StoredEntry, index: number) => (at < 0 ? position < first : index < at);

@@ -15,33 +15,13 @@ export function stopSignal(config: Partial<RunnableConfig>): AbortSignal | undef
   return callSignal(config) ?? config.signal;
 }
 
-/** Calls back once when a run is stopped. Each hook of an agent's run may pass another signal. */
-export class StopListener {
-  readonly #onStop: () => void;
-  #signal: AbortSignal | undefined;
-
-  constructor(onStop: () => void) {
-    this.#onStop = onStop;
-  }
-
-  /** Replaces the signal; undefined stops listening. */
-  listen(signal: AbortSignal | undefined): void {
-    if (signal !== this.#signal) {
-      this.#signal?.removeEventListener("abort", this.#onStop);
-      this.#signal = signal;
-      signal?.addEventListener("abort", this.#onStop, { once: true });
-    }
-  }
-}
-
 /** Calls back once when the signal aborts, at once if it has. Returns a function that removes the listener. */
 export function whenStopped(signal: AbortSignal, onStop: () => void): () => void {
-  const listener = new StopListener(onStop);
-  listener.listen(signal);
   if (signal.aborted) {
     onStop();
   }
-  return () => listener.listen(undefined);
+  signal.addEventListener("abort", onStop, { once: true });
+  return () => signal.removeEventListener("abort", onStop);
 }
 
 interface HandlerList {

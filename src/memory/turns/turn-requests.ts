@@ -111,9 +111,9 @@ export class TurnRequests {
     const { config, changes, model, system, tools, isWhole = false } = call;
     const planned = call.planned ?? (await this.planOf({ model, system, tools, config }));
     const { plan, profile } = planned;
-    this.#update(call);
+    this.list.update(call.turn ?? this.#opened.turn);
     await this.openedFor(plan.criteria.profile);
-    this.#update(call);
+    this.list.update(call.turn ?? this.#opened.turn);
     const besides = this.list.asSent(changes, []).extra;
     const request: ReducerRequest = { model, system, tools, config, besides, isWhole };
     const isOfTurn = (message: BaseMessage) => this.list.isOfTurn(message);
@@ -183,10 +183,6 @@ export class TurnRequests {
     const { sessionId, context } = this.#session;
     report(context.onEvent, { type: "answer_renamed", sessionId, messageId: answer.id ?? "", storedAs: own.id! });
     return own;
-  }
-
-  #update({ turn = this.#opened.turn }: ModelCall): void {
-    this.list.update(turn);
   }
 
   #take({ messages, before, measured }: FittedMessages): void {

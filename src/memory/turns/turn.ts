@@ -17,7 +17,7 @@ import type { SideChanges } from "../../store/contract/side-fields.js";
 import type { ReducedTurn } from "./commit-reduced.js";
 import { openAs, type OpenTurn } from "./open-turn.js";
 import type { MessagesToStore, TurnInput, TurnSetting, Unstored } from "./turn-setting.js";
-import { TurnRequests, type FormedRequest, type ModelCall } from "./turn-requests.js";
+import { TurnRequests } from "./turn-requests.js";
 
 /** One of a turn's writes. */
 interface TurnWriting {
@@ -168,10 +168,6 @@ export class Turn {
     return { sessionId: this.#setting.session.sessionId, turnId: this.#turnId };
   }
 
-  request(call: ModelCall): Promise<FormedRequest> {
-    return this.requests.make(call);
-  }
-
   /** Makes requests until the model answers, or refuses one that is not to be made again. */
   asking<Answer>(ask: () => Promise<Answer>, again = (error: unknown) => this.again(error)): Promise<Answer> {
     return ask().catch(async (error: unknown) => {
@@ -192,14 +188,6 @@ export class Turn {
     }
     const { refusedForGood } = await import("./refused-for-good.js");
     return refusedForGood(error) !== undefined && this.requests.again(error);
-  }
-
-  /**
-   * An answer of the model to the request made last, under an id that no other message has; notes what the request was
-   * thought to take.
-   */
-  answered<M extends BaseMessage>(answer: M, isInState?: (id: string) => boolean): M {
-    return this.requests.answered(answer, isInState);
   }
 
   /** Stores messages of the turn with `persist: "step"`, and leaves it open. */
