@@ -141,13 +141,11 @@ const readView = fc.boolean().map((neverReduced): StoreCommand => async (under) 
 });
 
 const age = fc.constantFrom(0, 0, 0, 0, 0, 1, 2, 9);
-const outside = fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 1);
 
 const commit = fc
   .record({
     view: age,
     start: fc.double({ min: 0, max: 1, noNaN: true }),
-    outside,
     head: fc.constantFrom("", "head", "👍\u0000"),
     headCount: fc.nat(2),
     tokens: mostly(fc.nat(30)),
@@ -160,7 +158,7 @@ const commit = fc
       const view = viewAt(under, options.view);
       const { epoch, rev, next, base, tokens } = view ?? { epoch: "", rev: "", next: 3, base: 0, tokens: undefined };
       const { head, headCount, counter } = options;
-      const start = placeIn({ base, next }, options);
+      const start = placeIn({ base, next }, options.start);
       return under.store.commitReduction(
         { id: session },
         {
@@ -176,13 +174,12 @@ const rewind = fc
   .record({
     view: age,
     start: fc.double({ min: 0.3, max: 1, noNaN: true }),
-    outside,
     forget: fc.oneof(fc.constant(ids), fc.subarray(ids)),
   })
-  .map(({ view: viewAge, forget, ...place }): StoreCommand => {
+  .map(({ view: viewAge, forget, start }): StoreCommand => {
     return async (under) => {
       const { epoch, rev, next, base } = viewAt(under, viewAge) ?? { epoch: "", rev: "", next: 3, base: 0 };
-      const to = placeIn({ base, next }, place);
+      const to = placeIn({ base, next }, start);
       return under.store.edits.rewind(
         { id: session },
         { epoch, rev, next, to, forget, turns: await losses(under, to) },
@@ -194,17 +191,16 @@ const replaceTail = fc
   .record({
     view: age,
     start: fc.double({ min: 0.3, max: 1, noNaN: true }),
-    outside,
     records: fc.array(newRecord, { minLength: 1, maxLength: 3 }),
     turn: optional(
       fc.record({ name: fc.constantFrom(...turnNames), done: fc.boolean(), unaware: fc.constantFrom(false, true) }),
     ),
     viewLimit: optional(fc.record({ messages: optional(fc.nat(6)) })),
   })
-  .map(({ view: viewAge, records, turn, viewLimit, ...place }): StoreCommand => {
+  .map(({ view: viewAge, records, turn, viewLimit, start }): StoreCommand => {
     return async (under) => {
       const { epoch, rev, next, base } = viewAt(under, viewAge) ?? { epoch: "", rev: "", next: 3, base: 0 };
-      const to = placeIn({ base, next }, place);
+      const to = placeIn({ base, next }, start);
       return under.store.edits.replaceTail(
         { id: session },
         {
@@ -300,13 +296,9 @@ export async function everything(under: StoreUnderTest): Promise<unknown> {
   return named({ view, ...rest }, under);
 }
 
-// Nearly always inside the log, so that most commands are accepted.
-function placeIn(
-  { base, next }: { base: number; next: number },
-  { start, outside: beyond }: { start: number; outside: number },
-): number {
-  const place = beyond === 1 ? next + 1 : beyond === -1 ? base - 1 : base + Math.round(start * (next - base));
-  return Math.max(0, place);
+/** The place of a share of the log. */
+function placeIn({ base, next }: { base: number; next: number }, share: number): number {
+  return base + Math.round(share * (next - base));
 }
 
 // The newest views are the likeliest to be used, as in real life.

@@ -45,10 +45,13 @@ export class StoredDetails {
    */
   async describe({ id, owner }: SessionRef): Promise<SessionDetails | undefined> {
     const { log, ids, state } = sessionKeys(this.#keyPrefix, id);
-    const args = [JSON.stringify({ owner }), "details"];
-    const call = { script: readStateScript, keys: [log, ids, state], args, writes: false };
-    const reply = await runOnSession(this.#runner, { operation: "describeSession", sessionId: id }, call);
-    const [word, epoch, messages, , expires, list] = reply as unknown[];
+    const call = { script: readStateScript, args: [JSON.stringify({ owner }), "details"], writes: false };
+    const read = (keys: readonly string[]) =>
+      runOnSession(this.#runner, { operation: "describeSession", sessionId: id }, { ...call, keys });
+    const first = (await read([state])) as unknown[];
+    // Other keys may say more: a hold, say, has created the lost state of a session again.
+    const isUnclear = owner !== undefined && (first[0] === "NONE" || !(first[5] as unknown[]).includes("next"));
+    const [word, epoch, messages, , expires, list] = isUnclear ? ((await read([log, ids, state])) as unknown[]) : first;
     if (word === "NONE") {
       return undefined;
     }
