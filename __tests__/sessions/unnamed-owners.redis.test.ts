@@ -45,7 +45,7 @@ const writes: Readonly<Record<string, Write>> = {
   relabel: (store) => store.lists.relabel(session, { label: { title: "New" }, version: "" }),
   restart: async (store) => {
     const place = await store.data.acquireHold(session, { ticket: "ticket", holdMs: 60_000, graceMs: 1_000 });
-    return store.data.restart({ ...session, ...(place.isHeld && { hold: place.hold }) });
+    return store.clear({ ...session, ...(place.isHeld && { hold: place.hold }) });
   },
 };
 
@@ -161,7 +161,7 @@ describe("A write to a session of an owner whom it does not name", () => {
       await other.clear(session);
       await other.append(session, { records: [human("q3")] });
     };
-    expect(await clearing(renewed)).toEqual({ result: undefined, records: [human("q3").record] });
+    expect(await clearing(renewed)).toEqual({ result: "", records: [human("q3").record] });
     const claimed = (other: RedisSessionStore) =>
       other.data.writeSide({ ...session, owner: "ben" }, { set: { f: "x" } });
     expect(await clearing(claimed, "ann")).toEqual({

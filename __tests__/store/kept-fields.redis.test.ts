@@ -41,7 +41,7 @@ describe("What Redis keeps of a session", () => {
     const fields = () => client.hmget(keysOf("s").state, "fence", "holder", "waiters");
     const before = await fields();
     expect(before).not.toContain(null);
-    await store.data.restart({ ...session, ...(place.isHeld && { hold: place.hold }) });
+    await store.clear({ ...session, ...(place.isHeld && { hold: place.hold }) });
     expect(await fields()).toEqual(before);
     const [log, , state] = await lives("s");
     expect(log).toBe(-2);

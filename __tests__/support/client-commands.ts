@@ -167,7 +167,7 @@ const turns = fc.oneof(
   ),
   command("restart", fc.record({ session, back: fc.constantFrom(0, 0, 1) }), async ({ fences }, store, options) => {
     const hold = fences.at(-1 - options.back);
-    return hold && { epoch: await store.data.restart({ id: options.session, hold }) };
+    return hold && { epoch: await store.clear({ id: options.session, hold }) };
   }),
 );
 

@@ -250,7 +250,7 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
       await store.data.acquireHold({ id: "turns" }, { ...held, ticket: "b" });
       await store.data.renewHold({ id: "turns" }, held);
       if (place.isHeld) {
-        await store.data.restart({ id: "turns", hold: place.hold });
+        await store.clear({ id: "turns", hold: place.hold });
       }
       await store.data.releaseHold({ id: "turns" }, "b");
       await store.data.releaseHold({ id: "turns" }, "a");

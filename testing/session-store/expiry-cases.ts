@@ -87,13 +87,14 @@ export const expiryCases: readonly StoreCase[] = [
       const place = await store.data.acquireHold({ ...session, owner }, entry);
       assert.ok(place.isHeld);
       const held = { ...session, hold: place.hold };
-      await assert.rejects(store.data.restart({ ...held, owner: bob }), code("other_owner"));
+      await assert.rejects(store.clear({ ...held, owner: bob }), code("other_owner"));
+      await assert.rejects(store.clear({ ...session, owner: bob }), code("other_owner"));
       assert.equal((await store.readView(session)).next, 1);
-      await store.data.restart({ ...held, owner });
+      await store.clear({ ...held, owner });
       await store.lists.flush();
       assert.deepEqual(await store.lists.list(owner, { limit: 5 }), { sessions: [] });
       await store.lists.erase(session, { guardMs: 60_000 });
-      await assert.rejects(store.data.restart(held), code("erased"));
+      await assert.rejects(store.clear(held), code("erased"));
     },
   },
 ];

@@ -22,7 +22,7 @@ export const fenceCases: readonly StoreCase[] = [
         store.edits.rewind(late, cut),
         store.data.writeSide(late, { set: { a: "1" } }),
         store.commitReduction(late, commit),
-        store.data.restart(late),
+        store.clear(late),
       ];
       for (const write of writes) {
         await assert.rejects(write, { code: "fenced", sessionId: session.id });
@@ -44,7 +44,7 @@ export const fenceCases: readonly StoreCase[] = [
         const before = await everything(context);
         await assert.rejects(store.append(late, { records: [record("b")] }), { code: "epoch", sessionId: session.id });
         await assert.rejects(store.data.writeSide(late, { set: { a: "1" } }), code("epoch"));
-        await assert.rejects(store.data.restart(late), code("epoch"));
+        await assert.rejects(store.clear(late), code("epoch"));
         assert.deepEqual(await everything(context), before);
       }
     },
@@ -65,7 +65,7 @@ export const fenceCases: readonly StoreCase[] = [
       const { store, session } = context;
       await store.append(session, { records: records("a", 2), side: { set: { a: "1" } } });
       const held = await taken(context, "a");
-      const epoch = await store.data.restart(held);
+      const epoch = await store.clear(held);
       assert.notEqual(epoch, held.hold.epoch);
       const empty = await store.readView(session);
       assert.deepEqual([empty.next, empty.records, await store.data.readSide(session, "")], [0, [], {}]);

@@ -148,8 +148,8 @@ export const lifeCases: readonly StoreCase[] = [
       const token = await store.data.acquireLease(session, 60_000);
       await store.clear(session);
       assert.equal(await store.data.acquireLease(session, 60_000), undefined);
-      await store.append(session, { records: [record("b")] });
-      await store.data.restart(session);
+      const place = await store.data.acquireHold(session, { ticket: "a", holdMs: 60_000, graceMs: 60_000 });
+      await store.clear({ ...session, ...(place.isHeld && { hold: place.hold }) });
       assert.equal(await store.data.acquireLease(session, 60_000), undefined);
       await store.data.releaseLease(session, token!);
       assert.ok((await store.data.acquireLease(session, 60_000)) !== undefined);

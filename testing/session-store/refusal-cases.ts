@@ -76,9 +76,9 @@ const writers: readonly GatedMethod[] = [
     call: ({ store, session }) => store.data.acquireHold(session, { ticket: "late", holdMs: 60_000, graceMs: 60_000 }),
   },
   {
-    name: "data.restart",
+    name: "clear",
     reasons: ["erased", "owner", "epoch", "fence"],
-    call: ({ store, session }) => store.data.restart(session),
+    call: ({ store, session }) => store.clear(session),
   },
   {
     name: "lists.relabel",
@@ -90,7 +90,6 @@ const writers: readonly GatedMethod[] = [
     reasons: ["erased", "owner", "key"],
     call: ({ store, session }) => store.edits.rebuild(session, () => undefined),
   },
-  { name: "clear", reasons: ["owner"], call: ({ store, session }) => store.clear(session) },
   {
     name: "lists.erase",
     reasons: ["owner"],

@@ -123,12 +123,8 @@ export class ConversationSession implements SessionOfMemory {
 
   /** Removes the session; inside a hold a new session begins under the same hold. */
   async clear(): Promise<void> {
-    const { store } = this.context;
-    if (this.#hold === undefined) {
-      return store.clear(this.ref);
-    }
-    const { data } = store;
-    this.#hold = { ...this.#hold, epoch: await data.restart(this.ref) };
+    const epoch = await this.context.store.clear(this.ref);
+    this.#hold &&= { ...this.#hold, epoch };
   }
 
   get #isNeverReduced(): boolean {

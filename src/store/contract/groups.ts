@@ -25,7 +25,6 @@ const groupMethods: Readonly<Record<StoreGroup, readonly string[]>> = {
     "acquireHold",
     "renewHold",
     "releaseHold",
-    "restart",
     "acquireLease",
     "releaseLease",
     "extendExpiry",

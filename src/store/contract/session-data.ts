@@ -25,8 +25,6 @@ export interface SessionData {
   renewHold(session: SessionRef, held: HeldTicket): Promise<boolean>;
   /** Releases the hold, or the place in the queue. A session that exists only because of the hold is removed. */
   releaseHold(session: SessionRef, ticket: string): Promise<void>;
-  /** Clears the session but keeps its queue and fencing token, so that the hold continues. Returns the new epoch. */
-  restart(session: SessionRef): Promise<string>;
   /** Acquires a session's lease; returns its token, or undefined while another token owns it. */
   acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined>;
   /** Releases the lease if `token` still owns it. */

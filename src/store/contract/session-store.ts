@@ -28,8 +28,11 @@ export interface SessionStoreCore {
   readView(session: SessionRef, options?: ReadViewOptions): Promise<SessionView>;
   /** Moves the start and replaces the head if the session is as it was read; else changes nothing (`stale`). */
   commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale">;
-  /** Removes the session and its side fields. The next append creates a new one, with another epoch. */
-  clear(session: SessionRef): Promise<void>;
+  /**
+   * Removes the session and its side fields. The next append creates a new one, with another epoch. Under a hold, the
+   * queue and the fencing token stay, under the new epoch that is returned; else that is `""`.
+   */
+  clear(session: SessionRef): Promise<string>;
 }
 
 /** The methods beyond those of the log, by what they concern. */

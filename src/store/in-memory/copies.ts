@@ -31,7 +31,10 @@ export class InMemoryCopies implements SessionCopies {
   }
 
   async read(session: SessionRef): Promise<WholeState | undefined> {
-    return this.#sessions.read("readCopy", session, { found: stateOf, missing: () => undefined });
+    return this.#sessions.call("readCopy", session, () => {
+      const stored = this.#sessions.readable(session);
+      return stored && stateOf(stored);
+    });
   }
 
   async readMarks(session: SessionRef, { turns = [], ids = [] }: MarksRequest): Promise<KnownMarks> {

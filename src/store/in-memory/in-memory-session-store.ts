@@ -89,10 +89,17 @@ export class InMemorySessionStore implements SessionStore {
     });
   }
 
-  async clear(session: SessionRef): Promise<void> {
+  async clear(session: SessionRef): Promise<string> {
     return this.#sessions.call("clear", session, () => {
-      this.#sessions.find(session);
+      const stored = this.#sessions.writable("clear", session, session.hold ? ["erased", "hold"] : []);
       this.#sessions.delete(session.id);
+      if (session.hold === undefined) {
+        return "";
+      }
+      const { queue, fence, expiresAt } = stored ?? newSession();
+      const cleared = { ...newSession(), queue, fence, expiresAt };
+      this.#sessions.keep(session.id, cleared, undefined);
+      return cleared.epoch;
     });
   }
 

@@ -28,9 +28,8 @@ export class InMemorySessionData implements SessionData {
   }
 
   async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
-    return this.#sessions.read("readSide", session, {
-      found: ({ side }) => sideWithPrefix(side, prefix),
-      missing: () => ({}),
+    return this.#sessions.call("readSide", session, () => {
+      return sideWithPrefix(this.#sessions.readable(session)?.side ?? [], prefix);
     });
   }
 
@@ -79,16 +78,6 @@ export class InMemorySessionData implements SessionData {
           this.#sessions.delete(id);
         }
       }
-    });
-  }
-
-  async restart(session: SessionRef): Promise<string> {
-    return this.#sessions.call("restart", session, () => {
-      const stored = this.#sessions.writable("restart", session, ["erased", "hold"]);
-      const { queue, fence, expiresAt } = stored ?? newSession();
-      const restarted = { ...newSession(), queue, fence, expiresAt };
-      this.#sessions.keep(session.id, restarted, undefined);
-      return restarted.epoch;
     });
   }
 

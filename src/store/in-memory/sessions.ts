@@ -1,5 +1,5 @@
 import { report, type MemoryEventHandler } from "../../base/events.js";
-import { closed, KeyNeeded, learnKey, refusalFrom, refuseFenced, refuseOwner } from "../contract/refusals.js";
+import { closed, erased, KeyNeeded, learnKey, refuseFenced, refuseOwner } from "../contract/refusals.js";
 import { checkSessionId, type SessionRef } from "../contract/session-ref.js";
 import { keyParts } from "../contract/writer-keys.js";
 import type { InMemorySession } from "./session.js";
@@ -54,18 +54,6 @@ export class InMemorySessions {
     }
   }
 
-  /** Runs a call that reads texts of a session. */
-  read<T>(
-    operation: string,
-    session: SessionRef,
-    { found, missing }: { found: (session: InMemorySession) => T; missing: () => T },
-  ): T {
-    return this.call(operation, session, () => {
-      const stored = this.readable(session);
-      return stored === undefined ? missing() : found(stored);
-    });
-  }
-
   find(session: SessionRef): InMemorySession | undefined {
     return this.writable("", session, []);
   }
@@ -84,18 +72,35 @@ export class InMemorySessions {
     return this.admit(operation, session, checks).stored;
   }
 
-  /** As {@link writable}, for a call whose first try may have been carried out: with the reply to a repetition. */
+  /**
+   * As {@link writable}, with the reply to a call that repeats one that was carried out, which `repeated` says: it is
+   * asked behind the checks that say who may know of the first call, before those that this made fail itself. The order
+   * is that of gate.lua: erased, owner, key, epoch, fence; a session in memory is never damaged. The call's own checks
+   * follow: position, stale, content.
+   *
+   * @throws the error of the first check that fails.
+   */
   admit<Answer = never>(
     operation: string,
     session: SessionRef,
     checks: readonly Check[],
     repeated?: (stored: InMemorySession | undefined) => Repetition<Answer>,
   ): Admitted<Answer> {
-    const entry = this.#sessions.get(session.id);
+    const { id } = session;
+    const entry = this.#sessions.get(id);
     const stored = entry === undefined || this.#expired(entry) ? undefined : entry;
-    const isErased = (this.#guards.get(session.id) ?? -1) >= this.now();
-    const ask = repeated && (() => repeated(stored));
-    return { stored, answer: passGate(operation, session, { stored, isErased, checks, repeated: ask }) };
+    if (checks.includes("erased") && (this.#guards.get(id) ?? -1) >= this.now()) {
+      throw erased(operation, id);
+    }
+    refuseOwner(session, stored?.ownership.owner);
+    if (checks.includes("key")) {
+      refuseKey(session, stored);
+    }
+    const { answer, hold } = repeated?.(stored) ?? { answer: undefined, hold: session.hold };
+    if (answer === undefined && checks.includes("hold")) {
+      refuseFenced({ id, hold }, stored);
+    }
+    return { stored, answer };
   }
 
   /** Removes a session and leaves a tombstone, which refuses writes until it expires; a longer-lived one stays. */
@@ -188,33 +193,6 @@ export type Check = "erased" | "key" | "hold";
 /** All checks: those of a write. */
 export const everyCheck: readonly Check[] = ["erased", "key", "hold"];
 
-/**
- * Throws the error of the first check that fails. The order is that of gate.lua: erased, owner, key, epoch, fence; a
- * session in memory is never damaged. The call's own checks follow: position, stale, content. Returns the reply to a
- * repeated call.
- */
-function passGate<Answer = never>(
-  operation: string,
-  session: SessionRef,
-  { stored, isErased, checks, repeated }: GatedCall<Answer>,
-): Answer | undefined {
-  if (isErased && checks.includes("erased")) {
-    throw refusalFrom("ERASED", undefined, { operation, sessionId: session.id })!;
-  }
-  refuseOwner(session, stored?.ownership.owner);
-  if (checks.includes("key")) {
-    refuseKey(session, stored);
-  }
-  const { answer, hold } = repeated?.() ?? { answer: undefined, hold: session.hold };
-  if (answer !== undefined) {
-    return answer;
-  }
-  if (checks.includes("hold")) {
-    refuseFenced({ ...session, hold }, stored);
-  }
-  return undefined;
-}
-
 function refuseKey({ id, keys }: SessionRef, stored: InMemorySession | undefined): void {
   const key = stored?.key;
   const isOther = key === undefined ? keys?.made === undefined : keys?.name !== keyParts(key).name;
@@ -229,13 +207,4 @@ export interface Repetition<Answer> {
   readonly answer?: Answer;
   /** The hold that the remaining checks compare. */
   readonly hold?: SessionRef["hold"];
-}
-
-interface GatedCall<Answer> {
-  /** Undefined where the session does not exist. */
-  readonly stored: InMemorySession | undefined;
-  readonly isErased: boolean;
-  readonly checks: readonly Check[];
-  /** Asked behind the checks that say who may know of the first call, before those that it made fail itself. */
-  readonly repeated?: (() => Repetition<Answer>) | undefined;
 }

@@ -32,8 +32,6 @@ export interface RedisCalls {
   placeOf(session: SessionRef): SessionPlace;
   /** Runs a script on a session. */
   script(operation: string, session: SessionRef, call: SessionCall): Promise<unknown>;
-  /** Runs a script that writes and replies a word and the owner; follows it in the owner's list. */
-  write(operation: string, session: SessionRef, call: Omit<SessionCall, "writes">): Promise<unknown>;
   append(operation: string, session: SessionRef, planned: PlannedRequest): Promise<AppendResult | "stale">;
   /** Makes a write, behind the entry of the session in the list of its owner. */
   follow<T>(session: SessionRef, followed: FollowedWrite<T>): Promise<T>;

@@ -4,6 +4,7 @@ import { promised } from "../../base/promised.js";
 import { FollowedLists, keepsExpiry } from "../redis-lists/followed-lists.js";
 import {
   type Accept,
+  askOf,
   askText,
   byFirstScripts,
   firstScripts,
@@ -136,15 +137,18 @@ export class RedisSessionStore implements SessionStore {
     return "committed";
   }
 
-  async clear(session: SessionRef): Promise<void> {
-    const { id, owner } = session;
-    const existed = await clearSession(this.#session(session));
+  async clear(session: SessionRef): Promise<string> {
+    const { id, owner, hold } = session;
+    const { existed, epoch } = await clearSession(this.#session(session));
     this.#forget(id);
     this.#noteOwner(id, "");
     const { eraseOthers } = await import("../redis-lists/kinds.js");
     const isNamelessOwn = owner === undefined || existed;
     const scan = { runner: this.#runner, keyPrefix: this.#options.keyPrefix };
-    await eraseOthers(scan, id, { owner, isNamelessOwn, guardMs: defaultGuardMs, isCleared: true });
+    // A run or a thread of the turn that clears goes on.
+    const guard = hold === undefined ? ({ guardMs: defaultGuardMs, isCleared: true } as const) : { guardMs: undefined };
+    await eraseOthers(scan, id, { owner, isNamelessOwn, ...guard });
+    return epoch;
   }
 
   async close(): Promise<void> {
@@ -281,7 +285,6 @@ export class RedisSessionStore implements SessionStore {
       limits: this.limits,
       placeOf: (session) => this.#session(session),
       script: (operation, session, call) => this.#script(operation, session, call),
-      write: (operation, session, call) => this.#write(operation, session, call),
       append: (operation, session, planned) => this.#append(operation, session, planned),
       follow: (session, { ttlMs, write }) => this.#follow(session, ttlMs, (accept) => write().then(accept)),
       noteOwner: (sessionId, owner) => this.#noteOwner(sessionId, owner),
@@ -380,21 +383,21 @@ class SessionCache extends BoundedMap<string, SeenSession> {
 }
 
 /**
- * Removes a session, and returns whether it existed.
+ * Removes a session; returns whether it existed, and the new epoch of its hold.
  *
- * Two round trips, a read of the epoch and a removal under that epoch: a client resends a command whose reply was lost,
- * and that must not remove records that others wrote in between.
+ * Without a hold two round trips, a read of the epoch and a removal under that epoch: a client resends a command whose
+ * reply was lost, and that must not remove records that others wrote in between.
  *
  * @throws ConflictError `other_owner`.
  */
-async function clearSession({ runner, session, keys }: SessionPlace): Promise<boolean> {
+async function clearSession({ runner, session, keys }: SessionPlace) {
   const name = { operation: "clear", sessionId: session.id };
   const { log, ids, state } = keys;
-  const args = [askText(session)];
   const { readEpochScript, clearSessionScript } = await firstScripts();
-  const life = await runOnSession(runner, name, { script: readEpochScript, keys: [state], args, writes: false });
-  const [, epoch] = life as [string, string];
-  const call = { script: clearSessionScript, keys: [log, ids, state], args: [...args, epoch], writes: true };
-  await runOnSession(runner, name, call);
-  return epoch !== "";
+  const life = { script: readEpochScript, keys: [state], args: [askText(session)], writes: false };
+  const was = session.hold?.epoch ?? ((await runOnSession(runner, name, life)) as string[])[1]!;
+  const newEpoch = session.hold && randomToken();
+  const args = [JSON.stringify({ ...askOf(session), newEpoch }), was];
+  await runOnSession(runner, name, { script: clearSessionScript, keys: [log, ids, state], args, writes: true });
+  return { existed: was !== "", epoch: newEpoch ?? "" };
 }

@@ -1,14 +1,12 @@
-import { eraseOthers } from "../redis-lists/kinds.js";
 import { noRecords } from "../contract/append-decision.js";
 import { randomToken } from "../../base/ids.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import { askOf, askText, type ScriptCall } from "../redis/script-runner.js";
+import { askText, type ScriptCall } from "../redis/script-runner.js";
 import type { RedisCalls } from "./calls.js";
 import {
   releaseHoldScript,
   renewHoldScript,
-  restartSessionScript,
   readStateScript,
   readWindowScript,
   releaseLeaseScript,
@@ -71,17 +69,6 @@ export class RedisSessionData implements SessionData {
     }
     keepAlive(this.#calls, session, { held, left: Number(left) });
     return true;
-  }
-
-  async restart(session: SessionRef): Promise<string> {
-    const { id: sessionId, owner } = session;
-    const newEpoch = randomToken();
-    const args = [JSON.stringify({ ...askOf(session), newEpoch })];
-    await this.#calls.script("restart", session, { script: restartSessionScript, args, writes: true });
-    const { runner, keyPrefix } = this.#calls;
-    this.#calls.noteOwner(sessionId, "");
-    await eraseOthers({ runner, keyPrefix }, sessionId, { owner, isNamelessOwn: true, guardMs: undefined });
-    return newEpoch;
   }
 
   async releaseHold(session: SessionRef, ticket: string): Promise<void> {

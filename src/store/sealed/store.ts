@@ -44,10 +44,7 @@ export function sealedStore(
     ...sealedCore(stored, callsOf),
     clear: (session) => forgetAfter(session, core.clear(session)),
     edits: { ...edits, ...sealedEdits(stored.edits, callsOf) },
-    data: {
-      ...{ ...data, ...sealedData(stored.data, callsOf) },
-      restart: (session) => forgetAfter(session, data.restart(session)),
-    },
+    data: { ...data, ...sealedData(stored.data, callsOf) },
     lists: {
       ...{ ...lists, ...sealedLists(stored.lists, callsOf) },
       erase: (session, request) => forgetAfter(session, lists.erase(session, request)),

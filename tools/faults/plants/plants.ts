@@ -161,7 +161,7 @@ export const plants = {
   "clear-again": [
     {
       file: `${lua}/clear-session.lua`,
-      search: "if s.epoch ~= ARGV[2] then return { 'CLEARED', s.owner or '' } end",
+      search: "if not epoch and s.epoch ~= ARGV[2] then return { 'CLEARED', s.owner or '' } end",
       replacement: "",
     },
   ],
@@ -232,9 +232,9 @@ export const plants = {
   /** A clear under a hold gives the session a new epoch and leaves the rest. */
   "held-clear": [
     {
-      file: `${lua}/restart-session.lua`,
+      file: `${lua}/clear-session.lua`,
       search: "redis.call('UNLINK', KEYS[1], KEYS[2])",
-      replacement: "",
+      replacement: "if not epoch then redis.call('UNLINK', KEYS[1], KEYS[2]) end",
     },
   ],
   /** A copy under another key takes the place of its session whatever was written meanwhile. */
