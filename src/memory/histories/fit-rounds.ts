@@ -155,15 +155,7 @@ function shortenJson(line: Line, budget: number): ReturnType<typeof jsonLine>[] 
   if (lengthWith("") > budget) {
     return [];
   }
-  let fits = 0;
-  let tooMany = Math.min(lengthOf(line.content), budget) + 1;
-  while (tooMany - fits > 1) {
-    const middle = Math.floor((fits + tooMany) / 2);
-    if (lengthWith(keepLastCharacters(line.content, middle)) <= budget) {
-      fits = middle;
-    } else {
-      tooMany = middle;
-    }
-  }
-  return [jsonLine({ ...line, content: keepLastCharacters(line.content, fits) })];
+  // A character takes one in JSON, or more: what is left fits.
+  const fits = lengthOf(line.content) - (lengthWith(line.content) - budget);
+  return [jsonLine({ ...line, content: fits > 0 ? keepLastCharacters(line.content, fits) : "" })];
 }

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { lazy } from "../../base/options.js";
-import { oneTurnSchema, withDefaultTimes, type HoldTimes } from "../session/hold/options.js";
+import { defaultTimes, oneTurnSchema, type HoldTimes } from "../session/hold/options.js";
 
 /** Defaults of chain and agent for storing and holding a turn. Reasons: docs/decisions/17-defaults-of-a-turn.md. */
 const turnDefaults = { persist: "step", onAbort: "keep", oneTurnAtATime: true } as const;
@@ -25,5 +25,5 @@ export function holdPolicy(option: boolean | HoldTimes | undefined): HoldPolicy 
   if (chosen === false) {
     return undefined;
   }
-  return { ...withDefaultTimes(chosen === true ? {} : chosen), isAsked };
+  return { ...defaultTimes, ...(chosen === true ? {} : chosen), isAsked };
 }

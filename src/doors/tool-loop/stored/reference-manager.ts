@@ -40,7 +40,6 @@ const citation = /\[source ?(\d{1,9})\]/gi;
  */
 export class ReferenceManager {
   readonly #references = new Map<number, SourceReference>();
-  readonly #numbersByChunk = new Map<string, Set<number>>();
   #next = 1;
 
   /**
@@ -65,8 +64,7 @@ export class ReferenceManager {
 
   /** Returns the references to a chunk, by ascending number; empty if there are none. `key` is `<id>_<chunkId>`. */
   lookup(key: string): SourceReference[] {
-    const numbers = [...(this.#numbersByChunk.get(key) ?? [])].sort((a, b) => a - b);
-    return numbers.map((number) => this.#references.get(number)!);
+    return this.toList().filter(({ chunk: { id, chunkId } }) => key === `${id}_${chunkId}`);
   }
 
   /**
@@ -98,10 +96,7 @@ export class ReferenceManager {
   /** Adds references that were numbered elsewhere; one with a known number replaces the known one. */
   restore(references: readonly SourceReference[]): void {
     for (const reference of references) {
-      this.forget([reference.sourceNumber]);
       this.#references.set(reference.sourceNumber, reference);
-      const key = keyOf(reference.chunk);
-      this.#numbersByChunk.set(key, (this.#numbersByChunk.get(key) ?? new Set()).add(reference.sourceNumber));
       this.#next = Math.max(this.#next, reference.sourceNumber + 1);
     }
   }
@@ -109,23 +104,7 @@ export class ReferenceManager {
   /** Forgets the chunks with these numbers; the numbers are not assigned again. */
   forget(sourceNumbers: Iterable<number>): void {
     for (const number of sourceNumbers) {
-      const reference = this.#references.get(number);
-      if (reference !== undefined) {
-        this.#references.delete(number);
-        this.#forgetKey(keyOf(reference.chunk), number);
-      }
+      this.#references.delete(number);
     }
   }
-
-  #forgetKey(key: string, number: number): void {
-    const numbers = this.#numbersByChunk.get(key)!;
-    numbers.delete(number);
-    if (numbers.size === 0) {
-      this.#numbersByChunk.delete(key);
-    }
-  }
-}
-
-function keyOf({ id, chunkId }: Chunk): string {
-  return `${id}_${chunkId}`;
 }

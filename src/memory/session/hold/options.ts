@@ -34,24 +34,19 @@ export type CheckedTurnOptions = HistoryIdentity &
 /** Maximum wait for a hold, and its expiry without renewal, in milliseconds. */
 export type HoldTimes = Pick<WithTurnOptions, "waitMs" | "holdMs">;
 
-const defaults: Required<HoldTimes> = { waitMs: 60_000, holdMs: 10_000 };
-
-/** The same options with default times. */
-export function withDefaultTimes<Options extends HoldTimes>(options: Options): Options & Required<HoldTimes> {
-  const { waitMs = defaults.waitMs, holdMs = defaults.holdMs } = options;
-  return { ...options, waitMs, holdMs };
-}
+/** Times of a hold for which no others are given. */
+export const defaultTimes: Required<HoldTimes> = { waitMs: 60_000, holdMs: 10_000 };
 
 /** Maximum delay of a timer. */
 const maxMs = 2 ** 31 - 1;
 
 const times = lazy(() => ({
-  waitMs: z._default(nonNegativeInteger().check(z.maximum(maxMs, `must be at most ${maxMs}`)), defaults.waitMs),
+  waitMs: z._default(nonNegativeInteger().check(z.maximum(maxMs, `must be at most ${maxMs}`)), defaultTimes.waitMs),
   holdMs: z._default(
     positiveInteger()
       .check(z.minimum(100, "must be 100 or more"))
       .check(z.maximum(maxMs, `must be at most ${maxMs}`)),
-    defaults.holdMs,
+    defaultTimes.holdMs,
   ),
 }));
 
