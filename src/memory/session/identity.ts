@@ -172,7 +172,8 @@ function checkText(place: string, field: string, value: unknown): asserts value 
 function refuseNearMisses(configurable: Readonly<Record<string, unknown>>, user: string, namesSession: boolean): void {
   const fields = new Set(Object.keys(configurable));
   for (const field of fields) {
-    const meant = meantBy(field);
+    const isKnown = (fieldNames as readonly string[]).includes(field);
+    const meant = isKnown ? undefined : misspeltName(field, fieldNames, { most: 1 });
     if (meant === undefined || (meant === "sessionId" && namesSession)) {
       continue;
     }
@@ -185,12 +186,6 @@ function refuseNearMisses(configurable: Readonly<Record<string, unknown>>, user:
       );
     }
   }
-}
-
-/** The field that a misspelt name probably means; undefined for a known field, and for any other name. */
-function meantBy(field: string): (typeof fieldNames)[number] | undefined {
-  const names: readonly string[] = fieldNames;
-  return names.includes(field) ? undefined : misspeltName(field, fieldNames, { most: 1 });
 }
 
 /** A session id, or a function of the run that returns it. */

@@ -26,12 +26,6 @@ interface KnownForm {
   readonly form: Promise<BaseMessage>;
 }
 
-interface Copied {
-  readonly message: BaseMessage;
-  readonly copy: BaseMessage;
-  readonly digest: string;
-}
-
 /** The stored form of each message, made by `beforeStore` once per message object. */
 export class StoredForms {
   readonly #beforeStore: BeforeStore;
@@ -50,21 +44,16 @@ export class StoredForms {
   async of(messages: readonly BaseMessage[]): Promise<BaseMessage[]> {
     const copies = messages.map((message) => ({ message, copy: copyMessage(message), digest: digestMessage(message) }));
     const forms: BaseMessage[] = [];
-    for (const copied of copies) {
-      forms.push(await this.#formOf(copied));
+    for (const { message, copy, digest } of copies) {
+      const known = this.#forms.get(message);
+      const form = known?.digest === digest ? known.form : this.#make(copy);
+      if (form !== known?.form) {
+        this.#forms.set(message, { digest, form });
+        form.catch(() => this.#forms.delete(message));
+      }
+      forms.push(await form);
     }
     return forms;
-  }
-
-  #formOf({ message, copy, digest }: Copied): Promise<BaseMessage> {
-    const entry = this.#forms.get(message);
-    if (entry?.digest === digest) {
-      return entry.form;
-    }
-    const form = this.#make(copy);
-    this.#forms.set(message, { digest, form });
-    form.catch(() => this.#forms.delete(message));
-    return form;
   }
 
   async #make(copy: BaseMessage): Promise<BaseMessage> {

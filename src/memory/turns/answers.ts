@@ -10,28 +10,24 @@ import { roleOf } from "../../conversation/messages/roles.js";
  */
 export function newAnswers(sent: readonly BaseMessage[], output: readonly BaseMessage[]): BaseMessage[] {
   const last = sent.at(-1);
-  const isLast = (message: BaseMessage) => message === last || isSameId(message, last);
-  const at = output.findLastIndex(isLast);
-  if (at >= 0) {
-    return at + 1 < output.length ? output.slice(at + 1) : replacedIn(sent, output);
+  const at = output.findLastIndex((message) => message === last || isSameId(message, last));
+  if (at >= 0 && at + 1 < output.length) {
+    return output.slice(at + 1);
   }
-  const repeated = sharedBeginning(sent, output);
-  const rest = repeated === sent.length ? output.slice(repeated) : output;
   const objects = new Set(sent);
   const byId = new Map(sent.map((message) => [message.id, message]));
   const isKnown = (message: BaseMessage) => objects.has(message) || isRepeated(message, byId.get(message.id));
+  if (at >= 0) {
+    const isReplaced = (message: BaseMessage) =>
+      roleOf(message) === "ai" && !objects.has(message) && isSameId(message, byId.get(message.id));
+    const replaced = output.filter(isReplaced);
+    const changed = replaced.filter((message) => !isKnown(message));
+    return changed.length > 0 || replaced.length > 1 ? changed : replaced;
+  }
+  const repeated = sharedBeginning(sent, output);
+  const rest = repeated === sent.length ? output.slice(repeated) : output;
   const answers = rest.filter((message) => !isKnown(message));
   return answers.length === 0 ? rest.slice(-1) : answers;
-}
-
-function replacedIn(sent: readonly BaseMessage[], output: readonly BaseMessage[]): BaseMessage[] {
-  const objects = new Set(sent);
-  const byId = new Map(sent.map((message) => [message.id, message]));
-  const replaced = output.filter((message) => {
-    return roleOf(message) === "ai" && !objects.has(message) && isSameId(message, byId.get(message.id));
-  });
-  const changed = replaced.filter((message) => !isRepeated(message, byId.get(message.id)));
-  return changed.length > 0 || replaced.length > 1 ? changed : replaced;
 }
 
 function isSameId(message: BaseMessage, other: BaseMessage | undefined): boolean {

@@ -1,5 +1,5 @@
 import type { RefusedRequest } from "../../conversation/reducers/chat-history-reducer.js";
-import { isRecord } from "../../conversation/messages/values.js";
+import { isRecord, type Fields } from "../../conversation/messages/values.js";
 
 /** Words of providers that refuse a request as too long; some adapters of LangChain throw them as they are. */
 const refusals = [
@@ -30,14 +30,19 @@ const sizes = [
   /you requested (\d+) tokens/i,
 ];
 
+/** An error and its cause, and their words. */
+export function partsOf(error: unknown): { readonly parts: readonly Fields[]; readonly text: string } {
+  const parts = [error, isRecord(error) ? error["cause"] : undefined].filter(isRecord);
+  return { parts, text: parts.map(({ message }) => (typeof message === "string" ? message : "")).join("\n") };
+}
+
 /** The refusal of a request as too long in an error of a model; undefined for any other error. */
 export function tooLongIn(error: unknown): RefusedRequest | undefined {
-  const parts = [error, isRecord(error) ? error["cause"] : undefined].filter(isRecord);
+  const { parts, text } = partsOf(error);
   const named = parts.some(
     ({ name, code, lc_error_code: langchainCode }) =>
       name === "ContextOverflowError" || code === "context_length_exceeded" || langchainCode === "CONTEXT_OVERFLOW",
   );
-  const text = parts.map(({ message }) => (typeof message === "string" ? message : "")).join("\n");
   if (!named && !refusals.some((words) => words.test(text))) {
     return undefined;
   }

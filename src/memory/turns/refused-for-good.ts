@@ -1,7 +1,7 @@
 import { BudgetError } from "../../base/errors.js";
 import { isRecord, type Fields } from "../../conversation/messages/values.js";
 import type { RefusedMark } from "../../conversation/messages/roles.js";
-import { tooLongIn } from "./context-overflow.js";
+import { partsOf, tooLongIn } from "./context-overflow.js";
 
 /** Statuses of requests that are refused whenever they are made: bad request, too large, not processable. */
 const statuses: ReadonlySet<unknown> = new Set([400, 413, 422]);
@@ -22,7 +22,7 @@ export type RefusalForGood = Pick<RefusedMark, "reason" | "status">;
  * aborts, and what may pass, as 429 and 5xx.
  */
 export function refusedForGood(error: unknown): RefusalForGood | undefined {
-  const parts = [error, isRecord(error) ? error["cause"] : undefined].filter(isRecord);
+  const { parts, text } = partsOf(error);
   const status = parts.map(statusOf).find((code) => code !== undefined);
   const told = status === undefined ? {} : { status };
   if (BudgetError.isInstance(error) || tooLongIn(error) !== undefined) {
@@ -31,7 +31,6 @@ export function refusedForGood(error: unknown): RefusalForGood | undefined {
   if (parts.some((part) => part["blockReason"] !== undefined)) {
     return { reason: "refused", ...told };
   }
-  const text = parts.map(({ message }) => (typeof message === "string" ? message : "")).join("\n");
   const isRefused = statuses.has(status) && !blameless.some((words) => words.test(text));
   return isRefused ? { reason: status === 413 ? "too_long" : "refused", ...told } : undefined;
 }
