@@ -16,7 +16,7 @@ import {
   refuseDiscarded,
 } from "../../store/contract/refusals.js";
 import { checkSessionId, type SessionRef } from "../../store/contract/session-ref.js";
-import { LogReader } from "./read-log.js";
+import { logPages } from "./read-log.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 
 /** Source, range and target of a copy. Tokens of the view, fences, reductions and usage are not copied. */
@@ -115,20 +115,12 @@ class SessionCopy {
   /** The records; ends early if they were removed, or are of another log. */
   async *pages(): AsyncGenerator<CopyPage> {
     const { session, copyRecord } = this.#request;
-    const reader = new LogReader(this.#store, session);
-    let last: string | undefined;
-    for (let position = this.base; position < this.#end;) {
-      // Includes the last copied record: after a failover others may have gone on with an older log.
-      const overlap = last === undefined ? 0 : 1;
-      const page = (await reader.read(position - overlap, this.#end)) ?? [];
-      if (page.length <= overlap || (overlap === 1 && page[0] !== last)) {
-        return;
-      }
-      const first = position;
-      const records = page.slice(overlap).map((record, index) => copyRecord(record, first + index));
-      yield { records, turns: await this.#turnsOf(records, first) };
-      last = page.at(-1);
-      position += records.length;
+    let first = this.base;
+    for await (const page of logPages(this.#store, session, { from: first, end: this.#end })) {
+      const from = first;
+      const records = page.map((record, index) => copyRecord(record, from + index));
+      yield { records, turns: await this.#turnsOf(records, from) };
+      first += records.length;
     }
   }
 

@@ -9,7 +9,7 @@ import type { SessionLists } from "../../store/contract/lists.js";
 import type { SessionRef } from "../../store/contract/session-ref.js";
 import type { NamedMark, WholeState } from "../../store/contract/copies.js";
 import { namesIn } from "../session/labels.js";
-import { LogReader } from "./read-log.js";
+import { logPages } from "./read-log.js";
 import { exportData } from "./item-lines.js";
 import { besideOf } from "./thread-lines.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
@@ -151,22 +151,17 @@ function* stateLines(sessionId: string, state: WholeState): Generator<string> {
 
 /** The records of the snapshot, in pages. */
 async function* pagesOf({ store, session }: Source, state: WholeState): AsyncGenerator<readonly string[]> {
-  const sessionId = session.id;
-  const reader = new LogReader(store, session);
-  for (let position = state.base; position < state.next;) {
-    const records = await reader.read(position, state.next);
-    if (records === undefined && state.damaged) {
-      return;
-    }
-    if (records === undefined) {
-      throw changed(sessionId);
-    }
+  let position = state.base;
+  for await (const records of logPages(store, session, { from: state.base, end: state.next })) {
     yield records;
     position += records.length;
   }
+  if (position < state.next && state.damaged) {
+    return;
+  }
   const { epoch, cut } = (await store.copies.read(session)) ?? {};
-  if (epoch !== state.epoch || cut !== state.cut) {
-    throw changed(sessionId);
+  if (position < state.next || epoch !== state.epoch || cut !== state.cut) {
+    throw changed(session.id);
   }
 }
 

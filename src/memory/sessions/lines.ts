@@ -124,15 +124,6 @@ export function fieldsOf<T extends keyof Schemas>(type: T, line: ExportLine): z.
   return result.data as z.output<ReturnType<Schemas[T]>>;
 }
 
-/** The text of a value exported as an object or verbatim. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === "string"
-    ? value
-    : isRecord(value) || Array.isArray(value)
-      ? JSON.stringify(value)
-      : undefined;
-}
-
 /** Collects the state of a session from the lines before its records. */
 export class StateLines {
   readonly sessionId: string;
@@ -201,13 +192,12 @@ export class StateLines {
   }
 }
 
-/** The text of a field. @throws RecordError `corrupt` for another value. */
+/** The text of a field that is exported as an object or verbatim. @throws RecordError `corrupt` for another value. */
 export function requireText(line: ExportLine, field: string, value: unknown): string {
-  const text = textOf(value);
-  if (text === undefined) {
+  if (typeof value !== "string" && !isRecord(value) && !Array.isArray(value)) {
     throw badLine(line.number, `"${field}" must be an object, an array or a string`);
   }
-  return text;
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** The result of `work`, whose errors become those of a line. @throws RecordError `corrupt`. */

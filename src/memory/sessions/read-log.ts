@@ -14,25 +14,27 @@ export function nextLimit(records: readonly string[]): number {
 
 type PagedStore = Parameters<typeof readLog>[0];
 
-/** Reads a log page by page, each of about a megabyte. */
-export class LogReader {
-  readonly #store: PagedStore;
-  readonly #session: SessionRef;
-  #limit = firstRecords;
-
-  constructor(store: PagedStore, session: SessionRef) {
-    this.#store = store;
-    this.#session = session;
-  }
-
-  /** The next records from a position up to an end; undefined if the log no longer has that position. */
-  async read(from: number, end: number): Promise<readonly string[] | undefined> {
-    const page = await readLog(this.#store, this.#session, { from, limit: Math.min(this.#limit, end - from) });
-    const { records } = page;
-    if (page.from !== from || records.length === 0) {
-      return undefined;
+/**
+ * Pages of a log, each of about a megabyte, from a position up to an end. Ends early where records were removed, or are
+ * of another log: after a failover others may have gone on with an older one.
+ */
+export async function* logPages(
+  store: PagedStore,
+  session: SessionRef,
+  { from, end }: { readonly from: number; readonly end: number },
+): AsyncGenerator<readonly string[]> {
+  let [limit, last]: [number, string | undefined] = [firstRecords, undefined];
+  for (let position = from; position < end;) {
+    // The last record of the page before is read again.
+    const overlap = last === undefined ? 0 : 1;
+    const first = position - overlap;
+    const page = await readLog(store, session, { from: first, limit: Math.min(limit + overlap, end - first) });
+    const records = page.records.slice(overlap);
+    if (page.from !== first || records.length === 0 || (overlap === 1 && page.records[0] !== last)) {
+      return;
     }
-    this.#limit = nextLimit(records);
-    return records;
+    yield records;
+    [limit, last] = [nextLimit(records), records.at(-1)];
+    position += records.length;
   }
 }

@@ -21,7 +21,7 @@ import { damaged } from "../../store/contract/refusals.js";
 import type { SessionRef } from "../../store/contract/session-ref.js";
 import { keyParts } from "../../store/contract/writer-keys.js";
 import { turnsOf } from "./copy-session.js";
-import { LogReader } from "./read-log.js";
+import { logPages } from "./read-log.js";
 
 /** A session to encrypt, and to bring under the current master key. */
 export interface Reencryption extends SealedParts {
@@ -116,18 +116,14 @@ function copyOf({ store, session }: Reencryption, calls: SealedCalls, key: OpenK
   const readPage: typeof store.data.readPage = (_, request) =>
     calls.read((caller) => store.data.readPage(caller, request));
   async function* pages({ base, next }: Stored<WholeState>): AsyncGenerator<Stored<CopyPage>> {
-    const reader = new LogReader({ data: { readPage } }, session);
-    for (let position = base; position < next;) {
-      const stored = await reader.read(position, next);
-      if (stored === undefined) {
-        return;
-      }
+    let from = base;
+    for await (const stored of logPages({ data: { readPage } }, session, { from, end: next })) {
       const records = stored.map((text) => {
         const record = calls.record(text);
         return sealedCopy(key?.key, { record, identity: identifyRecord(record) });
       });
-      yield { records, turns: await marksOf(records, { base, from: position }) };
-      position += records.length;
+      yield { records, turns: await marksOf(records, { base, from }) };
+      from += records.length;
       copy.plainRecords += stored.filter((text) => parseSealed(text) === undefined).length;
     }
   }
