@@ -1,6 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { positionsIn } from "./item-ranges.js";
-import { messageOf, messageParts } from "./revive-message.js";
+import { messageIn } from "./revive-message.js";
 import { referenceKey } from "./split-value.js";
 
 type Fields = Record<string, unknown>;
@@ -86,9 +86,9 @@ class ValueReader {
     // Item by item: of a long range that a damaged record names, the first that is missing ends it.
     const text = this.#source.textAt(position);
     const json: unknown = JSON.parse(text);
-    const message = messageParts(text, json);
+    const message = messageIn(text, json);
     if (message !== undefined) {
-      place(messageOf(message));
+      place(message);
     } else {
       this.#revive(json, false, place);
     }
@@ -96,9 +96,9 @@ class ValueReader {
 
   #reviveSerialized(json: Fields, refers: boolean, place: Place): void {
     const text = JSON.stringify(json);
-    const message = json["lc"] === 1 ? messageParts(text, json) : undefined;
+    const message = json["lc"] === 1 ? messageIn(text, json) : undefined;
     if (message !== undefined) {
-      place(messageOf(message));
+      place(message);
     } else if (json["lc"] === 2 && json["type"] === "delta_snapshot" && Object.keys(json).length === 3) {
       // An empty one from the serializer, because not every version of LangGraph has the class.
       const empty = this.#source.serde.loadsTyped("json", '{"lc":2,"type":"delta_snapshot","value":null}');

@@ -138,7 +138,7 @@ async function searchResult(search: CheckedSearch, reply: readonly string[], set
     await runOperations(
       setting.wire,
       "search",
-      refreshed.map(({ stored: { name } }) => ["touch", name]),
+      refreshed.map(({ stored: { name } }) => ["get", name]),
     );
   }
   return page.map(({ item }) => item);

@@ -3,7 +3,7 @@
 --
 -- KEYS: values, names, expiry.
 -- ARGV: the data key of the writer, or ""; for each operation its name, the number of its arguments, and these:
---   get name | touch name (extends the expiry as a read does)
+--   get name
 --   search: lower and upper bound of names, offset, limit, maximum to scan, 1 to extend expiries
 --   list: lower and upper bound of names, labels to truncate namespaces to or "", limit, maximum to scan
 --   put: name, text, ttl or "", ttl on read or "" | delete name

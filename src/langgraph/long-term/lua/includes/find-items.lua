@@ -1,4 +1,4 @@
--- The reads `run.get`, `run.touch`, `run.search` and `run.list`; each takes the arguments of its operation. `isChanged`
+-- The reads `run.get`, `run.search` and `run.list`; each takes the arguments of its operation. `isChanged`
 -- is true once an operation has changed a key.
 --
 --- @include items
@@ -17,11 +17,6 @@ end
 
 function run.get(name)
   return isLive(call('ZSCORE', expiry, name)) and read(name)
-end
-
-function run.touch(name)
-  run.get(name)
-  return 0
 end
 
 function run.search(lower, upper, skip, count, most, refresh)
