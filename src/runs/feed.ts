@@ -119,7 +119,7 @@ export class Feed {
     const { log } = this;
     if (entry.kind === "e") {
       this.#finish(runEndIn(entry.text, this.session.id), entry.last !== log.next - 1);
-    } else if (entry.kind === "t" || entry.batch !== log.next) {
+    } else if (entry.batch !== log.next) {
       log.cut();
     } else if (!log.isCut) {
       const place = `${log.at}-${entry.batch}`;

@@ -47,8 +47,6 @@ export class Producer {
   #openSince = 0;
   #bytes = 0;
   #isTruncated = false;
-  /** True once that is written. */
-  #isMarked = false;
   /** True for a stream that showed an interrupt. */
   #isWaiting = false;
   #isStopped = false;
@@ -175,7 +173,6 @@ export class Producer {
     if (this.#bytes + entryBytes * this.log.next > this.#setting.maxBytes) {
       this.#isTruncated = true;
       this.log.cut();
-      this.#write(0);
       return;
     }
     this.log.push(text);
@@ -187,7 +184,7 @@ export class Producer {
 
   /** Milliseconds for which the open batch waits for more: the time that a write before it took is taken off. */
   #patience(): number {
-    const isFull = this.#openBytes >= fullBatch || this.#isTruncated;
+    const isFull = this.#openBytes >= fullBatch;
     return isFull ? 0 : Math.max(0, this.#openSince + this.#setting.batchMs - performance.now());
   }
 
@@ -210,14 +207,9 @@ export class Producer {
 
   #wrote(): void {
     this.#writing = undefined;
-    if (this.#hasMore && this.#over === undefined) {
+    if (this.#open.length > 0 && this.#over === undefined) {
       this.#write(this.#patience());
     }
-  }
-
-  /** True where chunks wait to be written, or the mark that the rest is left out. */
-  get #hasMore(): boolean {
-    return this.#open.length > 0 || (this.#isTruncated && !this.#isMarked);
   }
 
   /** Closes the open batch and writes it. Never rejects: what fails ends the run. */
@@ -231,11 +223,6 @@ export class Producer {
         const batch = this.log.close();
         const text = await store.seal(session, run.meta, `${run.at}-${batch}`, `[${texts.join(",")}]`);
         await this.#add({ batch, kind: "d", text });
-      }
-      // Meanwhile chunks may have come that go before the mark.
-      if (this.#open.length === 0 && this.#hasMore) {
-        this.#isMarked = true;
-        await this.#add({ batch: this.log.next, kind: "t", text: "" });
       }
       this.#seen = performance.now();
     });
@@ -259,11 +246,11 @@ export class Producer {
   async #writeRest(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    while ((this.#writing !== undefined || this.#hasMore) && this.#over === undefined) {
+    while ((this.#writing !== undefined || this.#open.length > 0) && this.#over === undefined) {
       await this.#writing;
       clearTimeout(this.#timer);
       this.#timer = undefined;
-      if (this.#hasMore) {
+      if (this.#open.length > 0) {
         this.#write(0);
       }
     }
@@ -273,7 +260,7 @@ export class Producer {
   /** Writes the end, and returns the one that counts. @throws StoreError `erased`. */
   async #writeEnd(end: RunEnd): Promise<RunEnd> {
     const { store, session, run } = this.#setting;
-    const last = this.log.next - 1;
+    const last = this.#isTruncated ? -1 : this.log.next - 1;
     return (await this.#untilAnswered(() => store.end(session, run.at, end, last))) ?? { state: "lost" };
   }
 

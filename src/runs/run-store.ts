@@ -32,12 +32,12 @@ export interface StoredRun {
   readonly end: RunEnd | undefined;
 }
 
-/** An entry of a run: a batch of chunks as text, the mark that the rest was left out, or the end. */
+/** An entry of a run: a batch of chunks as text, or the end. */
 export interface RunEntry {
   readonly batch: number;
-  readonly kind: "d" | "t" | "e";
+  readonly kind: "d" | "e";
   readonly text: string;
-  /** The number of the last batch; only the end has it. */
+  /** The number of the last batch, or -1 where the rest was left out; only the end has it. */
   readonly last?: number;
 }
 

@@ -68,6 +68,7 @@ export class WaitingStart {
    * @throws ConflictError `busy` after the longest wait; the reason of the signal.
    */
   async untilNext(place: QueuePlace): Promise<boolean> {
+    let isGone = false;
     for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
       this.#refuse();
       const [word, first] = await this.#queue(place);
@@ -78,13 +79,16 @@ export class WaitingStart {
       const isRunning = run !== undefined && run.end === undefined;
       const isOwn = isRunning && run.meta.turnId === this.#turn.turnId;
       this.#since ??= isOwn ? "0" : (run?.at ?? "0");
-      if (isOwn || (word === "FIRST" && !isRunning)) {
+      // A run that has gone was erased with its session, whose starts are stopped next.
+      const isOver = !isRunning && (run !== undefined || this.#since === "0" || isGone);
+      if (isOwn || (word === "FIRST" && isOver)) {
         return true;
       }
+      isGone = run === undefined;
       if (isRunning) {
         await this.#process.endIfDead(this.#session, run);
-      } else if (await this.#process.mailbox.isDead(first!.split(" ")[0]!)) {
-        await this.#remove(first!);
+      } else if (first !== undefined && (await this.#process.mailbox.isDead(first.split(" ")[0]!))) {
+        await this.#remove(first);
       }
       await delay(pause);
     }
