@@ -4,66 +4,37 @@ import { mayCall } from "../../conversation/messages/calls.js";
 import { refusedMarkOf, roleOf } from "../../conversation/messages/roles.js";
 import type { Fields } from "../../conversation/messages/values.js";
 import { shortHash, timeOrderedIds } from "../../base/ids.js";
+import type { IdentifiedRecord } from "../contract/session-writes.js";
 import { decodeRecord, metaOf } from "./decode-record.js";
 import { digestMessage } from "./encode-message.js";
-
-/** Position of a message in its turn. */
-export interface TurnPlace {
-  /** The turn's id, the same for each retry. */
-  readonly turnId?: string;
-  readonly index: number;
-}
 
 /** The message's own id; undefined if it has none. */
 export function ownIdOf({ id }: BaseMessage): string | undefined {
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
+/** Ids of messages without one, kept per object (weakly): a retry with the same objects is idempotent. */
+const given = new WeakMap<BaseMessage, string>();
+const createId = timeOrderedIds();
+
 /**
- * Assigns ids to messages without one; does not modify the messages.
- *
- * Ids are kept per message object (weakly), so a retry with the same objects is idempotent.
+ * The message's own id; else `<turnId>-<index>` if there is a turn id, the same for each retry; else a unique id,
+ * stable per object. Does not modify the message.
  */
-export class MessageIds {
-  readonly #ids = new WeakMap<BaseMessage, string>();
-  readonly #createId = timeOrderedIds();
-  readonly #now: () => number;
-
-  constructor(now: () => number = Date.now) {
-    this.#now = now;
+export function messageIdOf(
+  message: BaseMessage,
+  place?: { readonly turnId?: string; readonly index: number },
+): string {
+  const own = ownIdOf(message);
+  if (own !== undefined || place?.turnId !== undefined) {
+    return own ?? `${place!.turnId}-${place!.index}`;
   }
-
-  /** The message's own id; else `<turnId>-<index>` if there is a turn id; else a unique id, stable per object. */
-  idOf(message: BaseMessage, place?: TurnPlace): string {
-    const own = ownIdOf(message);
-    if (own !== undefined) {
-      return own;
-    }
-    if (place?.turnId !== undefined) {
-      return `${place.turnId}-${place.index}`;
-    }
-    let id = this.#ids.get(message);
-    if (id === undefined) {
-      id = this.#createId(this.#now());
-      this.#ids.set(message, id);
-    }
-    return id;
+  let id = given.get(message);
+  if (id === undefined) {
+    id = createId(Date.now());
+    given.set(message, id);
   }
-}
-
-const processIds = new MessageIds();
-
-/** {@link MessageIds.idOf} of the process-wide instance. */
-export function messageIdOf(message: BaseMessage, place?: TurnPlace): string {
-  return processIds.idOf(message, place);
-}
-
-/** Identity of a stored record: id, digest and turn. */
-export interface StoredIdentity {
-  readonly id: string;
-  readonly digest: string;
-  /** The record's turn; `ends` is true for a message that can end a turn. */
-  readonly turn?: { readonly name: string; readonly ends: boolean };
+  return id;
 }
 
 /** True for a complete AI answer: it calls no tool, was not interrupted, and marks no refused request. */
@@ -84,7 +55,7 @@ export function isInterrupted(message: BaseMessage): boolean {
  *
  * @throws EncryptionError for an encrypted record.
  */
-export function identifyRecord(record: string): StoredIdentity | undefined {
+export function identifyRecord(record: string): IdentifiedRecord | undefined {
   try {
     const { id, message } = decodeRecord(record);
     const { turn: name } = metaOf(record);

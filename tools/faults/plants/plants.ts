@@ -93,7 +93,7 @@ export const plants = {
     },
   ],
   /** The id that a message got is not remembered, so that a retry gives it another. */
-  "retry-id": [{ file: "src/store/codec/message-ids.ts", search: "this.#ids.set(message, id);", replacement: "" }],
+  "retry-id": [{ file: "src/store/codec/message-ids.ts", search: "given.set(message, id);", replacement: "" }],
   /** Late writers may begin an erased session anew. */
   "erasure-guard": [
     {
