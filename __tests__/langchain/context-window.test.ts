@@ -123,7 +123,7 @@ describe("an agent without a reducer", () => {
     expect(usages.map(({ source }) => source)).toEqual(["estimate", ...Array(23).fill("provider")]);
     usages.slice(1).forEach(({ tokens, window, room }, index) => {
       // One answer does not tell yet which share of its bill was system prompt and tools.
-      expect(Math.abs(tokens / model.inputs[index + 1]! - 1)).toBeLessThan(index === 0 ? 0.12 : 0.02);
+      expect(Math.abs(tokens / model.inputs[index + 1]! - 1)).toBeLessThan(index === 0 ? 0.12 : 0.05);
       expect([window, room]).toEqual([2_500, 2_137]);
     });
     // Most requests are right behind a cut.

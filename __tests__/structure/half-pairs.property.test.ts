@@ -54,7 +54,7 @@ it("keeps two names of arguments apart, and what stands in no half", () => {
 it("passes values that hold themselves, names of JavaScript's own, and bytes", () => {
   const content: Record<string, unknown>[] = [
     { type: "text", text: "Hi." },
-    { type: "custom", bytes: Buffer.from("a") },
+    { type: "custom", bytes: Buffer.from("a"), size: NaN },
   ];
   content.push(
     { type: "custom", content },

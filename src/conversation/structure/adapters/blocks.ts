@@ -42,30 +42,15 @@ export function unmarked(message: BaseMessage): Fields {
  * id, and ChatAnthropic makes a streamed step of Anthropic's own tools a call without id and name.
  */
 export function withoutMadeUpCalls(message: BaseMessage): BaseMessage {
-  return withoutNamelessCalls(withoutDoubles(message));
-}
-
-function withoutNamelessCalls(message: BaseMessage): BaseMessage {
   const { tool_calls: valid, invalid_tool_calls: invalid } = message as AIMessage;
-  const isNamed = ({ id, name }: { readonly id?: unknown; readonly name?: unknown }) =>
-    typeof id === "string" || (typeof name === "string" && name !== "");
-  const lists = { tool_calls: recordsIn(valid), invalid_tool_calls: recordsIn(invalid) };
-  const named = {
-    tool_calls: lists.tool_calls.filter(isNamed),
-    invalid_tool_calls: lists.invalid_tool_calls.filter(isNamed),
-  };
-  const isSame =
-    named.tool_calls.length === lists.tool_calls.length &&
-    named.invalid_tool_calls.length === lists.invalid_tool_calls.length;
-  return isSame ? message : inForm(message, named);
-}
-
-/** In standard content, each call of ChatGoogle's with an id stands beside its double. */
-function withoutDoubles(message: BaseMessage): BaseMessage {
-  const calls = recordsIn((message as AIMessage).tool_calls);
-  const callsWithIds = calls.filter(({ id }) => typeof id === "string");
-  const isDoubled = isStandardContent(message) && callsWithIds.length > 0 && callsWithIds.length < calls.length;
-  return isDoubled ? inForm(message, { tool_calls: callsWithIds }) : message;
+  const lists = [recordsIn(valid), recordsIn(invalid)] as const;
+  const hasId = ({ id }: { readonly id?: unknown }) => typeof id === "string";
+  const hasDoubles = isStandardContent(message) && lists[0].some(hasId);
+  const isNamed = ({ name }: { readonly name?: unknown }) => typeof name === "string" && name !== "";
+  const calls = lists[0].filter((call) => hasId(call) || (!hasDoubles && isNamed(call)));
+  const invalidCalls = lists[1].filter((call) => hasId(call) || isNamed(call));
+  const isSame = calls.length === lists[0].length && invalidCalls.length === lists[1].length;
+  return isSame ? message : inForm(message, { tool_calls: calls, invalid_tool_calls: invalidCalls });
 }
 
 /** True for an answer with raw calls that its `tool_calls` do not tell: ChatOpenAI would send them in their place. */

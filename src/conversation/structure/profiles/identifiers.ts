@@ -12,16 +12,6 @@ export const userMedia = ["text", "image_url", "image", "audio", "video", "file"
 /** True if the id has the form; without a form all ids do. */
 export function fitsForm(id: string, form: CallIdForm = {}): boolean {
   const { characters, minLength = 0, maxLength = Infinity } = form;
-  if (id.length < minLength || id.length > maxLength) {
-    return false;
-  }
-  if (characters === undefined) {
-    return true;
-  }
-  for (let index = 0; index < id.length; index += 1) {
-    if (!characters.includes(id[index]!)) {
-      return false;
-    }
-  }
-  return true;
+  const isLong = id.length >= minLength && id.length <= maxLength;
+  return isLong && (characters === undefined || [...id].every((character) => characters.includes(character)));
 }

@@ -4,7 +4,7 @@ import { readableByGoogle } from "../adapters/form.js";
 import { type Origin, originOf } from "../adapters/origin.js";
 import { earlyRules, isValid, lastQuestionIn, lateRules } from "../rules/find-issues.js";
 import { keepNewest } from "../rules/request-rules.js";
-import type { MessageRule, RepairPlace } from "../rules/rules.js";
+import type { MessageRule, MessagePlace } from "../rules/rules.js";
 import { foldFirstSteps, foldTools } from "./fold-tools.js";
 import { giveForm } from "./form.js";
 import { repairCallIds } from "./call-ids.js";
@@ -108,7 +108,7 @@ function repairMessages(
   const context = structureOf(entries, session);
   const held = rules.filter(({ rule }) => mustHold(session, rule));
   return entries.flatMap((entry, index) => {
-    const place = { context, index, choices: session.choices };
+    const place = { context, index };
     let current: Entry | undefined = entry;
     for (let round = 1, before; current !== undefined && current !== before && round <= maxRounds; round += 1) {
       before = current;
@@ -122,15 +122,16 @@ function repairMessages(
 function repairOnce(
   entry: Entry,
   held: readonly MessageRule[],
-  place: RepairPlace,
+  place: MessagePlace,
   session: RepairSession,
 ): Entry | undefined {
   let { message } = entry;
-  for (const { rule, find, repair } of held) {
-    if (find(message, place) === undefined) {
+  for (const { rule, repair } of held) {
+    const change = repair(message, place);
+    if (change === undefined) {
       continue;
     }
-    const { message: repaired, done } = repair(message, place);
+    const { message: repaired, done } = change;
     const action = repaired === undefined ? "removed" : "changed";
     note(session, [entry], { rule, action, message: done });
     if (repaired === undefined) {

@@ -20,20 +20,11 @@ const fillers: Readonly<Partial<Record<Speaker, string>>> = {
 /** S15: no empty or blank text. */
 export const noBlankText: MessageRule = {
   rule: "S15",
-  find(message, { context }) {
-    const { content } = message as { content: unknown };
-    const refusesBlank = context.profile.blankText !== "accepted";
-    const mayBeEmpty = speakerOf(message) === "assistant";
-    if (typeof content === "string") {
-      const blank = content.trim() === "" && !(content === "" && mayBeEmpty);
-      return refusesBlank && blank ? "The text is empty or blank." : undefined;
+  problem: "The content or a text of it is empty or blank.",
+  repair(message, { context }) {
+    if (!hasBlankText(message, context.profile)) {
+      return undefined;
     }
-    if (blocksOf(message).length === 0) {
-      return "The content is an empty list.";
-    }
-    return refusesBlank && blocksOf(message).some(isBlankText) ? "A text block is empty or blank." : undefined;
-  },
-  repair(message) {
     const isBlank = blocksOf(message).every(isBlankText);
     const speaker = speakerOf(message);
     if (isBlank && speaker === "assistant" && spokenText(message) !== "") {
@@ -49,6 +40,14 @@ export const noBlankText: MessageRule = {
       : { message: changeContent(message, filler), done: "Replaced empty content by a placeholder." };
   },
 };
+
+/** An answer may have no text at all, beside its calls or a refusal. */
+function hasBlankText(message: BaseMessage, { blankText }: StructureProfile): boolean {
+  const { content } = message as { content: unknown };
+  const blocks = blocksOf(message);
+  const isEmpty = typeof content === "string" ? blankText !== "accepted" && !isAnswer(message) : true;
+  return blocks.length === 0 ? isEmpty : blankText !== "accepted" && blocks.some(isBlankText);
+}
 
 /** Claude's thoughts stay apart: what stood between two of them is a part of what they were made behind. */
 function withoutBlankText(message: BaseMessage): BaseMessage {
@@ -69,16 +68,16 @@ const gap = textBlock("...");
 /** S16: the model says something or calls a tool. */
 export const noEmptyAnswer: MessageRule = {
   rule: "S16",
-  find(message, { context }) {
-    if (speakerOf(message) !== "assistant") {
-      return undefined;
-    }
-    return isEmpty(message, context.profile) ? "The model neither says anything nor calls a tool." : undefined;
-  },
-  repair() {
-    return { done: "Removed an empty message of the model." };
+  problem: "The model neither says anything nor calls a tool.",
+  repair(message, { context }) {
+    const isBroken = isAnswer(message) && isEmpty(message, context.profile);
+    return isBroken ? { done: "Removed an empty message of the model." } : undefined;
   },
 };
+
+function isAnswer(message: BaseMessage): boolean {
+  return speakerOf(message) === "assistant";
+}
 
 /** The Responses API reads an item in which it compacted the conversation. */
 function isEmpty(message: BaseMessage, { adapter }: StructureProfile): boolean {
@@ -88,17 +87,14 @@ function isEmpty(message: BaseMessage, { adapter }: StructureProfile): boolean {
 /** S27: only blocks that the role may hold. */
 export const noForeignBlocks: MessageRule = {
   rule: "S27",
-  find(message, { context }) {
-    return blocksOf(message).some((block) => isForeign(block, message, context.profile))
-      ? "A content block has a type that the provider does not accept for this role."
-      : undefined;
-  },
+  problem: "A content block has a type that the provider does not accept for this role.",
   repair(message, { context }) {
+    const isRefused = (block: Block) => isForeign(block, message, context.profile);
     const inRole = (block: Block) => (speakerOf(message) === "tool" ? [inWords(block)] : plainBlock(block));
-    const blocks = blocksOf(message).flatMap((block) =>
-      isForeign(block, message, context.profile) ? inRole(block) : [block],
-    );
-    return { message: changeContent(message, contentOf(blocks)), done: "Removed content that the provider rejects." };
+    const blocks = blocksOf(message).flatMap((block) => (isRefused(block) ? inRole(block) : [block]));
+    return blocksOf(message).some(isRefused)
+      ? { message: changeContent(message, contentOf(blocks)), done: "Removed content that the provider rejects." }
+      : undefined;
   },
 };
 

@@ -89,9 +89,8 @@ function ownProblems(context: StructureContext): readonly (readonly Problem[])[]
       return [];
     }
     const forms = formProblems(context, message, { isOfThisTurn: index > lastUser, ...places?.get(index) });
-    const rules = listed.flatMap(({ rule, find }): Problem[] => {
-      const problem = find(message, { context, index });
-      return problem === undefined ? [] : [{ rule, message: problem }];
+    const rules = listed.flatMap(({ rule, problem, repair }): Problem[] => {
+      return repair(message, { context, index }) === undefined ? [] : [{ rule, message: problem }];
     });
     return [...forms, ...rules];
   });

@@ -1,10 +1,10 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { changeMessage } from "../../messages/change-message.js";
 import { editMessage } from "../../messages/copies/edit-message.js";
-import { callsOf } from "../../messages/calls.js";
 import { speakerOf } from "../../messages/roles.js";
 import { isRecord, valueIn } from "../../messages/values.js";
 import type { MessageRule } from "./rules.js";
+import { fitsForm } from "../profiles/identifiers.js";
 import type { NameForm } from "../profiles/profile.js";
 
 /** Fallback for a tool without a name. */
@@ -13,16 +13,14 @@ const unnamedTool = "unknown_tool";
 /** S19: the arguments of a call are an object. */
 export const readableCalls: MessageRule = {
   rule: "S19",
-  find(message) {
-    return callsOf(message).every(({ readable }) => readable)
-      ? undefined
-      : "The arguments of a tool call are not an object.";
-  },
+  problem: "The arguments of a tool call are not an object.",
   repair(message) {
     const changed = editMessage(message, {
       calls: ({ readable, args, name }) => (readable ? undefined : { name: name || unnamedTool, args: objectOf(args) }),
     });
-    return { message: changed, done: "Wrapped the arguments of a tool call in an object." };
+    return changed === message
+      ? undefined
+      : { message: changed, done: "Wrapped the arguments of a tool call in an object." };
   },
 };
 
@@ -44,43 +42,33 @@ function objectOf(args: unknown): Record<string, unknown> {
 /** S20: a tool result names the tool that was called. */
 export const namedResults: MessageRule = {
   rule: "S20",
-  find(message, { context, index }) {
-    const name = speakerOf(message) === "tool" ? message.name || undefined : "";
-    const called = context.links.callOf[index]?.name || name;
-    return name === "" || (name !== undefined && name === called)
-      ? undefined
-      : "The tool result does not name the tool that was called.";
-  },
+  problem: "The tool result does not name the tool that was called.",
   repair(message, { context, index }) {
-    const name = context.links.callOf[index]?.name || unnamedTool;
-    return { message: changeMessage(message, { name }), done: "Named the tool." };
+    const name = context.links.callOf[index]?.name || message.name || unnamedTool;
+    return speakerOf(message) !== "tool" || message.name === name
+      ? undefined
+      : { message: changeMessage(message, { name }), done: "Named the tool." };
   },
 };
 
 /** S26: names have the form that the provider accepts. */
 export const wellFormedNames: MessageRule = {
   rule: "S26",
-  find(message, { context }) {
-    const form = context.profile.names;
-    if (form === undefined) {
-      return undefined;
-    }
-    if (message.name !== undefined && message.name !== null && !fits(message.name, form)) {
-      return "The message has a name with characters or a length that the provider rejects.";
-    }
-    const isWrong = callsOf(message).some(({ name }) => !fits(name, form));
-    return isWrong ? "A tool has a name with characters or a length that the provider rejects." : undefined;
-  },
+  problem: "A speaker or a tool has a name with characters or a length that the provider rejects.",
   repair(message, { context }) {
-    const form = context.profile.names!;
-    const called = callsOf(message).some(({ name }) => !fits(name, form))
-      ? editMessage(message, {
-          calls: ({ name }) => (fits(name, form) ? undefined : { name: fit(name, form) || unnamedTool }),
-        })
-      : message;
-    return { message: renameSpeaker(called, form), done: "Changed a name to the form that the provider accepts." };
+    const form = context.profile.names;
+    const changed = form === undefined ? message : renameSpeaker(renameTools(message, form), form);
+    return changed === message
+      ? undefined
+      : { message: changed, done: "Changed a name to the form that the provider accepts." };
   },
 };
+
+function renameTools(message: BaseMessage, form: NameForm): BaseMessage {
+  return editMessage(message, {
+    calls: ({ name }) => (fits(name, form) ? undefined : { name: fit(name, form) || unnamedTool }),
+  });
+}
 
 function renameSpeaker(message: BaseMessage, form: NameForm): BaseMessage {
   if (message.name === undefined || message.name === null || fits(message.name, form)) {
@@ -90,13 +78,8 @@ function renameSpeaker(message: BaseMessage, form: NameForm): BaseMessage {
   return changeMessage(message, { name });
 }
 
-function fits(name: unknown, { characters, maxLength }: NameForm): boolean {
-  return (
-    typeof name === "string" &&
-    name.length > 0 &&
-    name.length <= maxLength &&
-    [...name].every((character) => characters.includes(character))
-  );
+function fits(name: unknown, form: NameForm): boolean {
+  return typeof name === "string" && fitsForm(name, { ...form, minLength: 1 });
 }
 
 /** Replaces each rejected character by an underscore, and truncates. */
@@ -109,12 +92,11 @@ function fit(name: string, { characters, maxLength }: NameForm): string {
 /** S31: the provider knows every role. */
 export const knownRoles: MessageRule = {
   rule: "S31",
-  find(message) {
-    return (message.getType() as string) !== "generic" && speakerOf(message) !== "other"
-      ? undefined
-      : "The provider does not know the role of the message.";
-  },
+  problem: "The provider does not know the role of the message.",
   repair(message) {
+    if ((message.getType() as string) !== "generic" && speakerOf(message) !== "other") {
+      return undefined;
+    }
     return message.getType() === "remove"
       ? { done: "Removed a message of an unknown role." }
       : { message: typed(message), done: "Gave the message a role that the provider knows." };

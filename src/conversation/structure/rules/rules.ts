@@ -1,5 +1,4 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { RepairChoices } from "../options.js";
 import type { CallLinks } from "../../messages/calls.js";
 import type { Speaker } from "../../messages/roles.js";
 import type { StructureProfile } from "../profiles/profile.js";
@@ -81,18 +80,13 @@ export interface StructureIssue {
  */
 export type StructurePurpose = "history" | "model-input";
 
-/** A rule about a single message: its check and its repair. */
+/** A rule about a single message: one that its repair would change breaks it. */
 export interface MessageRule {
   readonly rule: StructureRule;
-  /** Description of the violation, one sentence; undefined for a valid message. */
-  find(message: BaseMessage, place: MessagePlace): string | undefined;
-  /** The repaired message, or none to remove it. Called only where `find` returned a violation. */
-  repair(message: BaseMessage, place: RepairPlace): MessageRepair;
-}
-
-/** A message in its conversation, and the repair policies. */
-export interface RepairPlace extends MessagePlace {
-  readonly choices: RepairChoices;
+  /** Description of the violation, one sentence. */
+  readonly problem: string;
+  /** The repaired message, or none to remove it; undefined for a valid message. */
+  repair(message: BaseMessage, place: MessagePlace): MessageRepair | undefined;
 }
 
 /** The repaired message and a description; without a message, it is removed. */

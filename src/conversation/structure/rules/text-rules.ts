@@ -10,16 +10,13 @@ import type { MessageRule } from "./rules.js";
 /** S37: a block of text has one, and no text, name or key holds half of a surrogate pair, which JSON cannot hold. */
 export const wellFormedText: MessageRule = {
   rule: "S37",
-  find(message) {
-    const isAnswer = speakerOf(message) === "assistant";
-    if (!isAnswer && blockList(message).some(lacksText)) {
-      return "A block of text has none.";
-    }
-    const sent = { ...(isAnswer && rawFieldsOf(message)), ...ownFields(message) };
-    return holdsHalf(sent) ? "A text holds half of a surrogate pair." : undefined;
-  },
+  problem: "A block of text has none, or a text holds half of a surrogate pair.",
   repair(message) {
     const isAnswer = speakerOf(message) === "assistant";
+    const sent = { ...(isAnswer && rawFieldsOf(message)), ...ownFields(message) };
+    if (wellFormed(sent) === sent && (isAnswer || !blockList(message).some(lacksText))) {
+      return undefined;
+    }
     // A signed thought cannot be changed, and is left out.
     const base = isAnswer ? plainAnswer(message) : message;
     const content = blockList(base).some(lacksText)
@@ -49,21 +46,7 @@ function isOpen(value: unknown, holders: ReadonlySet<unknown>): value is object 
   return (Array.isArray(value) || isPlainObject(value)) && !holders.has(value) && holders.size <= maxDepth;
 }
 
-/** True for a value with half of a pair in a text or a key. */
-function holdsHalf(value: unknown, holders: Set<unknown> = new Set()): boolean {
-  if (typeof value === "string") {
-    return !value.isWellFormed();
-  }
-  if (!isOpen(value, holders)) {
-    return false;
-  }
-  holders.add(value);
-  const isFound = Object.entries(value).some(([key, own]) => !key.isWellFormed() || holdsHalf(own, holders));
-  holders.delete(value);
-  return isFound;
-}
-
-/** The value with each half of a pair replaced by U+FFFD. */
+/** The value with each half of a pair replaced by U+FFFD; itself if it has none. */
 function wellFormed(value: unknown, holders: Set<unknown> = new Set()): unknown {
   if (typeof value === "string") {
     return value.toWellFormed();
@@ -72,14 +55,17 @@ function wellFormed(value: unknown, holders: Set<unknown> = new Set()): unknown 
     return value;
   }
   holders.add(value);
+  let isSame = true;
   const made = new Map<string, unknown>();
   for (const [key, own] of Object.entries(value)) {
     let name = key.toWellFormed();
     while (made.has(name)) {
       name += "\ufffd";
     }
-    made.set(name, wellFormed(own, holders));
+    const formed = wellFormed(own, holders);
+    isSame &&= Object.is(formed, own) && name === key;
+    made.set(name, formed);
   }
   holders.delete(value);
-  return Array.isArray(value) ? [...made.values()] : Object.fromEntries(made);
+  return isSame ? value : Array.isArray(value) ? [...made.values()] : Object.fromEntries(made);
 }
