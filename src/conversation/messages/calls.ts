@@ -144,21 +144,11 @@ function openCall(latest: Map<string, OpenCalls>, call: LinkedCall): void {
   }
 }
 
-/**
- * Indexes of the tool results that no earlier message of the list called for. Linear. Runs on every read: `linkCalls`
- * takes several times as long.
- */
+/** Indexes of the tool results that no earlier message of the list called for. Linear. */
 export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
-  const called = new Set<string>();
-  const orphans: number[] = [];
-  messages.forEach((message, index) => {
-    callIdsOf(message).forEach((id) => called.add(id));
-    const answered = answeredId(message);
-    if (answered !== undefined && !called.has(answered) && roleOf(message) === "tool") {
-      orphans.push(index);
-    }
-  });
-  return orphans;
+  const { callOf } = linkCalls(messages);
+  const isResult = (message: BaseMessage) => answeredId(message) !== undefined && roleOf(message) === "tool";
+  return [...messages.keys()].filter((index) => callOf[index] === undefined && isResult(messages[index]!));
 }
 
 /**

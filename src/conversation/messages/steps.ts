@@ -19,21 +19,9 @@ export interface Step {
  * human message or the next call with its id. Linear.
  */
 export function findBoundaries(messages: readonly BaseMessage[]): Uint8Array {
-  const links = linkCalls(messages);
-  const lastMember = new Int32Array(messages.length);
-  messages.forEach((_, index) => {
-    lastMember[index] = index;
-    const caller = links.callOf[index]?.index;
-    if (caller !== undefined) {
-      lastMember[caller] = index;
-    }
-  });
-  pendingCallers(messages, links).forEach((caller) => (lastMember[caller] = messages.length - 1));
-  const boundaries = new Uint8Array(messages.length + 1);
-  let reach = -1;
-  for (let index = 0; index <= messages.length; index += 1) {
-    boundaries[index] = reach < index ? 1 : 0;
-    reach = Math.max(reach, lastMember[index] ?? 0);
+  const boundaries = new Uint8Array(messages.length + 1).fill(1);
+  for (const { indexes, pending } of stepsOf(messages)) {
+    boundaries.fill(0, indexes[0]! + 1, pending ? messages.length : indexes.at(-1)! + 1);
   }
   return boundaries;
 }

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
+import { type Runnable, RunnableLambda } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import { repairFields, type RepairOptions, type RepairPlan, resolveRepairOptions } from "../structure/options.js";
 import { langchainGuide } from "../structure/profiles/langchain.js";
@@ -72,7 +72,15 @@ export function conversationGuard(options: ConversationGuardOptions = {}): Runna
   // A default of the schema is no choice: a given `leadingMessages` says more.
   const { leadingMessages } = options;
   const choices = { ...fields, leadingMessages } as Omit<RepairOptions, "profile" | "model">;
-  return new ConversationGuard({ mode, onIssues, onRepairs, planFor: plannerOf({ profile, model, choices }) });
+  const planFor = plannerOf({ profile, model, choices });
+  const guard = new RunnableLambda<ReducerInput, BaseMessage[]>({
+    func: async (input: ReducerInput, config: object) => {
+      return guarded(messagesOf(input), { mode, onIssues, onRepairs, plan: await planFor(config) });
+    },
+  });
+  // Its name in traces.
+  guard.name = "ConversationGuard";
+  return guard;
 }
 
 const owner = "conversationGuard";
@@ -88,7 +96,7 @@ function plannerOf({
   choices,
 }: Pick<ConversationGuardOptions, "profile" | "model"> & {
   readonly choices: RepairOptions;
-}): GuardSettings["planFor"] {
+}): (config: object | undefined) => RepairPlan | Promise<RepairPlan> {
   const isCalled = typeof model === "object";
   const chosen = profile === undefined ? (isCalled ? "auto" : "langchain") : profile;
   const isGuide = chosen === "langchain" && choices.purpose !== "history";
@@ -105,46 +113,25 @@ function plannerOf({
   return () => plan;
 }
 
-interface GuardSettings extends Pick<SchemaOutput<typeof guardOptions>, "mode" | "onIssues" | "onRepairs"> {
-  readonly planFor: (config: object | undefined) => RepairPlan | Promise<RepairPlan>;
+interface Guarding extends Pick<SchemaOutput<typeof guardOptions>, "mode" | "onIssues" | "onRepairs"> {
+  readonly plan: RepairPlan;
 }
 
-class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
-  override lc_namespace = ["langchain_redis_memory", "reducers"];
-  readonly #settings: GuardSettings;
-
-  constructor(settings: GuardSettings) {
-    super();
-    this.#settings = settings;
+async function guarded(messages: BaseMessage[], { mode, onIssues, onRepairs, plan }: Guarding): Promise<BaseMessage[]> {
+  const issues = findIssues(messages, plan.criteria);
+  if (issues.length > 0) {
+    await onIssues?.(issues);
   }
-
-  /** The class's name in traces, which a bundler would shorten. */
-  static override lc_name(): string {
-    return "ConversationGuard";
+  if (mode === "throw") {
+    throwOnErrors(issues);
   }
-
-  override async invoke(input: ReducerInput, config?: Partial<RunnableConfig>): Promise<BaseMessage[]> {
-    const guard = async (given: ReducerInput) => this.#guard(messagesOf(given), await this.#settings.planFor(config));
-    return this._callWithConfig(guard, input, config);
+  if (mode !== "repair") {
+    return messages;
   }
-
-  async #guard(messages: BaseMessage[], plan: RepairPlan): Promise<BaseMessage[]> {
-    const { mode, onIssues, onRepairs } = this.#settings;
-    const issues = findIssues(messages, plan.criteria);
-    if (issues.length > 0) {
-      await onIssues?.(issues);
-    }
-    if (mode === "throw") {
-      throwOnErrors(issues);
-    }
-    if (mode !== "repair") {
-      return messages;
-    }
-    const repaired = repairAs(plan, messages);
-    if (repaired.repairs.length > 0) {
-      await onRepairs?.(repaired.repairs);
-    }
-    throwOnErrors(findIssues(repaired.messages, plan.criteria));
-    return repaired.messages;
+  const repaired = repairAs(plan, messages);
+  if (repaired.repairs.length > 0) {
+    await onRepairs?.(repaired.repairs);
   }
+  throwOnErrors(findIssues(repaired.messages, plan.criteria));
+  return repaired.messages;
 }

@@ -55,13 +55,12 @@ export interface RepairChoices {
 /** Options of validation and of repair. */
 export interface RepairOptions extends StructureOptions, Partial<RepairChoices> {}
 
-const choiceFields = lazy(() => ({
+/** Schema fields of {@link RepairOptions}. */
+export const repairFields = lazy(() => ({
+  ...structureFields(),
   leadingMessages: z._default(z.enum(["fill", "drop"], 'must be "fill" or "drop"'), "fill"),
   trailingMessages: z._default(z.enum(["keep", "drop", "fill"], 'must be "keep", "drop" or "fill"'), "keep"),
 }));
-
-/** Schema fields of {@link RepairOptions}. */
-export const repairFields = lazy(() => ({ ...structureFields(), ...choiceFields() }));
 
 const repairOptions = lazy(() => z.strictObject(repairFields()));
 

@@ -1,4 +1,5 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import type { ToolMessage } from "@langchain/core/messages";
 import type { Serialized } from "@langchain/core/load/serializable";
 import { BoundedMap } from "../../base/bounded-map.js";
 import { isPlainObject } from "../../base/json-value.js";
@@ -90,25 +91,9 @@ export class ToolCallbackHandler extends BaseCallbackHandler {
   }
 }
 
-type ToolStartArguments = [
-  tool: Serialized,
-  input: string,
-  runId: string,
-  parentRunId?: string,
-  tags?: string[],
-  metadata?: Record<string, unknown>,
-  runName?: string,
-  toolCallId?: string,
-];
+type ToolStartArguments = Parameters<NonNullable<BaseCallbackHandler["handleToolStart"]>>;
 
-interface ToolMessageLike {
-  readonly content: unknown;
-  readonly tool_call_id?: string;
-  readonly name?: string;
-  readonly status?: string;
-}
-
-function isToolMessage(output: unknown): output is ToolMessageLike {
+function isToolMessage(output: unknown): output is ToolMessage {
   const { getType } = (output ?? {}) as { getType?: unknown };
   return typeof getType === "function" && (output as { getType(): unknown }).getType() === "tool";
 }

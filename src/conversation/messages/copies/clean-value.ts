@@ -176,27 +176,17 @@ function cleanInstance(object: object, walk: Walk): unknown {
   if (types.isDate(object) || ArrayBuffer.isView(object) || types.isAnyArrayBuffer(object)) {
     return object;
   }
-  if (types.isMap(object) || types.isSet(object)) {
-    const list: readonly unknown[] = [...(object as Iterable<unknown>)];
-    const cleaned = cleanValue(list, walk);
-    const make = () => (types.isMap(object) ? new Map(cleaned as [unknown, unknown][]) : new Set(cleaned as unknown[]));
-    return cleaned === list ? object : make();
-  }
   const own = ownForm(object);
   const cleaned = cleanValue(own, walk);
-  if (cleaned === own) {
-    return object;
-  }
-  if (types.isNativeError(object)) {
-    const { name, message, cause } = cleaned as Error;
-    return Object.assign(new Error(message, { cause }), { name });
-  }
-  return cleaned;
+  return cleaned === own ? object : cleaned;
 }
 
 function ownForm(object: object): unknown {
   if (typeof (object as { toJSON?: unknown }).toJSON === "function") {
     return (object as { toJSON(): unknown }).toJSON();
+  }
+  if (types.isMap(object) || types.isSet(object)) {
+    return [...(object as Iterable<unknown>)];
   }
   if (types.isNativeError(object)) {
     const { name, message, cause } = object;

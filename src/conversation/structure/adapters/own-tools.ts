@@ -1,4 +1,5 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { sameAsJson } from "../../../base/json-text.js";
 import { answeredId, callIdsOf, mayCall } from "../../messages/calls.js";
 import { type Block, blockList } from "../../messages/content.js";
 import { outputItems } from "../../messages/copies/output-items.js";
@@ -91,21 +92,16 @@ const marks = { custom: "customTool", computer: "computer_call_output" };
  * a function's call. For custom tools it sends the content as it is.
  */
 export function responsesResult(message: BaseMessage, part: OwnToolPart | undefined): BaseMessage {
-  const kwargs = fieldsOf(message.additional_kwargs);
-  const isMarked = { custom: Boolean(kwargs[marks.custom]), computer: isScreenshot(message) };
-  const wanted = { custom: part === "custom-result", computer: part === "computer-result" };
-  const wrong = [
-    ...(isMarked.custom && !wanted.custom ? [marks.custom] : []),
-    ...(isMarked.computer && !wanted.computer ? ["type"] : []),
-  ];
-  const added = {
-    ...(wanted.custom && !isMarked.custom && { [marks.custom]: true }),
-    ...(wanted.computer && !isMarked.computer && { type: marks.computer }),
+  const { additional_kwargs: given } = message;
+  const bare = without(fieldsOf(given), marks.custom, ...(isScreenshot(message) ? ["type"] : []));
+  const marked = {
+    ...bare,
+    ...(part === "custom-result" && { [marks.custom]: true }),
+    ...(part === "computer-result" && { type: marks.computer }),
   };
-  const isSame = wrong.length === 0 && Object.keys(added).length === 0;
   return withForm(message, {
     content: partContent(resultContent(message), part),
-    additional_kwargs: isSame ? message.additional_kwargs : { ...without(kwargs, ...wrong), ...added },
+    additional_kwargs: sameAsJson(given, marked) ? given : marked,
   });
 }
 

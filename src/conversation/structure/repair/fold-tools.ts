@@ -5,9 +5,9 @@ import { editMessage } from "../../messages/copies/edit-message.js";
 import { type Call, callsOf } from "../../messages/calls.js";
 import { blocksOf, textBlock } from "../../messages/content.js";
 import { speakerOf } from "../../messages/roles.js";
-import { beginsWithThought, checkTools, thoughtlessStart } from "../rules/find-issues.js";
+import { beginsWithThought, checkOrder, checkTools } from "../rules/find-issues.js";
 import type { StructureRule } from "../rules/rules.js";
-import { errorsIn, mustHold, note, structureOf, type Entry, type RepairSession } from "./session.js";
+import { errorsIn, note, structureOf, type Entry, type RepairSession } from "./session.js";
 
 /**
  * Turns calls and results into text if no tools are declared (S28): calls into text of their AI message, results into
@@ -23,8 +23,8 @@ export function foldTools(entries: readonly Entry[], session: RepairSession): re
  * step that does, for which the results before it are the user's message.
  */
 export function foldFirstSteps(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
-  const start = mustHold(session, "S33") ? thoughtlessStart(structureOf(entries, session)) : -1;
-  if (start === -1) {
+  const [start] = errorsIn(structureOf(entries, session), checkOrder)("S33");
+  if (start === undefined) {
     return entries;
   }
   const isResult = (message: BaseMessage | undefined) => message !== undefined && speakerOf(message) === "tool";

@@ -69,9 +69,6 @@ export function findIssues(messages: readonly BaseMessage[], criteria: Structure
   checkOrder(context, report);
   checkTools(context, report);
   checkRequest(context, report);
-  if (profile.rules.S33 !== undefined) {
-    checkFirstThought(context, report);
-  }
   ownProblems(context).forEach((problems, index) => problems.forEach((problem) => add({ ...problem, index })));
   return issues.sort((a, b) => a.index - b.index);
 }
@@ -152,12 +149,16 @@ export function readStructure(messages: readonly BaseMessage[], criteria: Struct
   };
 }
 
-/** Checks the order of speakers: rules S01 to S06 and S25. */
+/** Checks the order of speakers: rules S01 to S06 and S25; and where a turn begins: rule S33. */
 export function checkOrder(context: StructureContext, report: ReportFinding): void {
   checkSystemMessages(context, report);
   checkBeginning(context, report);
   checkNeighbours(context, report);
   checkEnd(context, report);
+  const index = thoughtlessStart(context);
+  if (index !== -1) {
+    report({ rule: "S33", index, message: "The turn that goes on does not begin with the model's thought." });
+  }
 }
 
 function checkSystemMessages({ speakers }: StructureContext, report: ReportFinding): void {
@@ -357,17 +358,9 @@ export function beginsWithThought(message: BaseMessage): boolean {
   return isThought(blocksOf(message)[0]);
 }
 
-/** Checks the thought of a turn's first step, where the model goes on with the turn: rule S33. */
-function checkFirstThought(context: StructureContext, report: ReportFinding): void {
-  const index = thoughtlessStart(context);
-  if (index !== -1) {
-    report({ rule: "S33", index, message: "The turn that goes on does not begin with the model's thought." });
-  }
-}
-
 /** Index of the answer with which a turn with calls begins, if it does not begin with a thought; else -1. */
-export function thoughtlessStart({ messages, speakers, purpose, lastUser }: StructureContext): number {
-  if (purpose !== "model-input") {
+function thoughtlessStart({ messages, speakers, purpose, lastUser, profile }: StructureContext): number {
+  if (purpose !== "model-input" || profile.rules.S33 === undefined) {
     return -1;
   }
   const first = speakers.indexOf("assistant", lastUser + 1);
