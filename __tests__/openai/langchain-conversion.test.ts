@@ -120,7 +120,7 @@ describe("LangChain messages in OpenAI's format", () => {
       { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
       { type: "text", text: "plain" },
       { type: "input_audio", input_audio: { data: "AQID", format: "wav" } },
-      { type: "file", file: { file_data: "data:application/pdf;base64,AQID" } },
+      { type: "file", file: { file_data: "data:application/pdf;base64,AQID", filename: "file" } },
     ]);
     expect(back(message).content).toEqual(content);
   });

@@ -5,7 +5,8 @@ import { parseJson } from "../../base/json-value.js";
 import { type SimulatedCall, type WrittenCall, writeCalls } from "../../conversation/messages/simulated-calls.js";
 import { fromLangChain, toLangChain } from "./conversion/langchain-conversion.js";
 import { checkArgument, checkMark, checkNotes } from "./message-arguments.js";
-import { copyMessage, parseMessage, parseMessages, requestMessage } from "./message-schema.js";
+import { copyJson } from "../../base/json-value.js";
+import { parseMessage, parseMessages, requestMessage } from "./message-schema.js";
 import type { ContentPart, MessageNotes, MessageRole, MessageToolCall, OpenAIMessage } from "./message.js";
 import type { OpenAIRequestMessage } from "./request.js";
 import { readPrompt, writePrompt } from "./xml-prompt.js";
@@ -152,7 +153,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   /** Returns the messages with a role. */
   filterByRole(role: MessageRole): OpenAIMessage[] {
     checkArgument(`${owner}.filterByRole`, "role", { role });
-    return this.#messages.filter((message) => message.role === role).map(copyMessage);
+    return this.#messages.filter((message) => message.role === role).map((message) => copyJson(message));
   }
 
   /** Returns the newest message; undefined if there is none. */
@@ -162,7 +163,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
 
   /** Returns all messages, oldest first, with metadata and timestamps. */
   toList(): OpenAIMessage[] {
-    return this.#messages.map(copyMessage);
+    return this.#messages.map((message) => copyJson(message));
   }
 
   /** Returns all messages with only the fields that OpenAI's API accepts as input. */
@@ -199,18 +200,18 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   /** Returns the message at an index, counted from the end if negative; undefined if there is none. */
   at(index: number): OpenAIMessage | undefined {
     const message = this.#messages.at(index);
-    return message === undefined ? undefined : copyMessage(message);
+    return message === undefined ? undefined : copyJson(message);
   }
 
   /** Returns the messages from `start` up to but not including `end`, as `Array.slice` does. */
   slice(start?: number, end?: number): OpenAIMessage[] {
-    return this.#messages.slice(start, end).map(copyMessage);
+    return this.#messages.slice(start, end).map((message) => copyJson(message));
   }
 
   /** Iterates over copies of the messages that exist when the iteration begins. */
   *[Symbol.iterator](): IterableIterator<OpenAIMessage> {
     for (const message of this.#messages.slice()) {
-      yield copyMessage(message);
+      yield copyJson(message);
     }
   }
 

@@ -194,11 +194,6 @@ function withNamedAudio(message: unknown): unknown {
   return { ...(message as object), content: named };
 }
 
-/** Copies a message deeply. */
-export function copyMessage(message: OpenAIMessage): OpenAIMessage {
-  return copyJson(message);
-}
-
 /** True for messages that {@link parseMessages} accepts. */
 export function isMessage(value: unknown): boolean {
   return messageSchema().safeParse(value).success;

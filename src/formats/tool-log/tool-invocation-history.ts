@@ -5,7 +5,6 @@ import { inspectedAs } from "../../base/inspected-as.js";
 import { parseJson } from "../../base/json-value.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
 import {
-  copyInvocation,
   filterInvocations,
   newInvocation,
   parseInvocations,
@@ -67,17 +66,17 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
     const record = newInvocation(`${owner}.addInvocation`, invocation);
     this.#records.push(record);
     this.#dropOldest();
-    return copyInvocation(record);
+    return structuredClone(record);
   }
 
   /** Returns all records, oldest first. */
   toList(): ToolInvocation[] {
-    return this.#records.map(copyInvocation);
+    return this.#records.map((record) => structuredClone(record));
   }
 
   /** Returns the records that match every field of the filter. */
   filter(filter: ToolInvocationFilter): ToolInvocation[] {
-    return filterInvocations(`${owner}.filter`, this.#records, filter).map(copyInvocation);
+    return filterInvocations(`${owner}.filter`, this.#records, filter).map((record) => structuredClone(record));
   }
 
   /** Creates a LangChain callback handler that adds every tool run to this log. */
@@ -98,7 +97,7 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
   /** Iterates over copies of the records that exist when the iteration begins. */
   *[Symbol.iterator](): IterableIterator<ToolInvocation> {
     for (const record of this.#records.slice()) {
-      yield copyInvocation(record);
+      yield structuredClone(record);
     }
   }
 

@@ -101,11 +101,6 @@ export function filterInvocations(
   );
 }
 
-/** Copies a record deeply. */
-export function copyInvocation(record: ToolInvocation): ToolInvocation {
-  return structuredClone(record);
-}
-
 /**
  * Cuts inputs and outputs that are longer than `maxCharacters` as JSON to the beginning of their text; `meta` then says
  * how long they were (`clippedInputs`, `clippedOutputs`).

@@ -7,6 +7,7 @@ import type { Adapter, RequestPlace } from "./adapter.js";
 import { plainBlock } from "../../messages/copies/plain-answer.js";
 import { formedContent, withForm } from "./blocks.js";
 import { namedDocuments } from "./documents.js";
+import { audioPart, dataUrl, filePart } from "../../messages/media-parts.js";
 import { imageBlock, type Media, mediaBlock, mediaIn, mediaLeftOut } from "../../messages/media.js";
 
 /** The media that an adapter takes from the user. */
@@ -163,24 +164,6 @@ function holderOf(block: Block): string {
         : "data";
 }
 
-/** OpenAI takes the two formats alone, and no address. */
-function audioPart({ kind, data, mimeType }: Media): object | undefined {
-  const format = /^audio\/(?:x-)?(wav|mp3|mpeg)\b/.exec(mimeType ?? "")?.[1];
-  return kind === "audio" && data !== undefined && format !== undefined
-    ? { type: "input_audio", input_audio: { data, format: format === "mpeg" ? "mp3" : format } }
-    : undefined;
-}
-
-function filePart({ kind, data, mimeType, fileId, name = "file" }: Media): object | undefined {
-  if (kind !== "file" || (data === undefined && fileId === undefined)) {
-    return undefined;
-  }
-  return {
-    type: "file",
-    file: data === undefined ? { file_id: fileId } : { file_data: dataUrl(data, mimeType), filename: name },
-  };
-}
-
 function inputFile({ kind, data, mimeType, fileId, url, name = "file" }: Media): object | undefined {
   if (kind !== "file" || (data ?? fileId ?? url) === undefined) {
     return undefined;
@@ -190,10 +173,6 @@ function inputFile({ kind, data, mimeType, fileId, url, name = "file" }: Media):
     type: "input_file",
     ...(data === undefined ? where : { file_data: dataUrl(data, mimeType), filename: name }),
   };
-}
-
-function dataUrl(data: string, mimeType = "application/pdf"): string {
-  return `data:${mimeType};base64,${data}`;
 }
 
 /** Claude takes PDFs, and from an address whatever is there. */

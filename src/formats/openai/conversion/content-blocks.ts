@@ -1,5 +1,6 @@
-import { type Media, mediaIn } from "../../../conversation/messages/media.js";
+import { imageBlock, mediaIn } from "../../../conversation/messages/media.js";
 import { type Block, isResponsesText } from "../../../conversation/messages/content.js";
+import { audioPart, filePart } from "../../../conversation/messages/media-parts.js";
 import { isContentPart } from "../message-schema.js";
 import type { ContentPart } from "../message.js";
 
@@ -25,41 +26,10 @@ function partOf(block: Block): ContentPart | undefined {
   if (typeof media.text === "string") {
     return checked({ type: "text", text: media.text });
   }
-  switch (media.kind) {
-    case "image":
-      return imagePart(media);
-    case "audio":
-      return audioPart(media);
-    case "file":
-      return filePart(media);
-    case "video":
-      return undefined;
-  }
-}
-
-function imagePart({ url, data, mimeType, fileId }: Media): ContentPart | undefined {
-  const address = data === undefined ? url : dataUrl(data, mimeType);
-  return address === undefined
-    ? checked({ type: "image_file", image_file: { file_id: fileId } })
-    : checked({ type: "image_url", image_url: { url: address } });
-}
-
-/** The API accepts only bytes in one of two formats; audio by URL has no part. */
-function audioPart({ data, mimeType = "" }: Media): ContentPart | undefined {
-  const format = mimeType === "audio/mpeg" ? "mp3" : /^audio\/(?:x-)?(wav|mp3)\b/.exec(mimeType)?.[1];
-  return checked({ type: "input_audio", input_audio: { data, format } });
-}
-
-function filePart({ data, mimeType, fileId, name }: Media): ContentPart | undefined {
-  if (fileId !== undefined) {
-    return { type: "file", file: { file_id: fileId } };
-  }
-  const named = name !== undefined && { filename: name };
-  return checked({ type: "file", file: { file_data: data && dataUrl(data, mimeType), ...named } });
-}
-
-function dataUrl(data: string, mimeType = ""): string {
-  return `data:${mimeType};base64,${data}`;
+  const { fileId } = media;
+  const image = () => imageBlock(media) ?? { type: "image_file", image_file: { file_id: fileId } };
+  const part = media.kind === "image" ? image() : (audioPart(media) ?? filePart(media));
+  return part && checked(part);
 }
 
 function checked(part: object): ContentPart | undefined {
