@@ -162,14 +162,17 @@ function tell(
   }
 }
 
+/** The reply for a stored turn, with all its records if they are needed: others may have written between them. */
 async function replyOf(
   target: SessionOfMemory,
   { result, records }: Written,
-  options: TurnAppendOptions,
+  { turn, turnId }: TurnAppendOptions,
 ): Promise<AppendReply> {
-  const whole = await withWholeTurn(target, result, options);
-  const last = whole.turn?.records.slice(-records.length).map((record) => identifyRecord(record));
-  return { result: whole, isOwn: last !== undefined && isResent(last, records) };
+  const stored = result.turn!;
+  const isNeeded = !turn?.opens && !stored.same && (turn !== undefined || !stored.done);
+  const whole = isNeeded ? await wholeTurn(target, stored, turnId!) : stored;
+  const last = whole.records.slice(-records.length).map((record) => identifyRecord(record));
+  return { result: { ...result, turn: whole }, isOwn: isResent(last, records) };
 }
 
 /** The limit above which the append is to return the view for a reduction; undefined if none is to follow. */
@@ -229,13 +232,6 @@ function requestOf(
     turn: name === undefined ? undefined : { name, stored: rest.stored, done: turn?.done ?? true },
     release: turn?.release,
   };
-}
-
-/** The result with all records of the turn, if they are needed: others may have written between them. */
-async function withWholeTurn(target: SessionOfMemory, result: AppendResult, { turn, turnId }: TurnAppendOptions) {
-  const { done = true, same } = result.turn ?? {};
-  const isNeeded = result.turn !== undefined && !turn?.opens && !same && (turn !== undefined || !done);
-  return isNeeded ? { ...result, turn: await wholeTurn(target, result.turn!, turnId!) } : result;
 }
 
 /** The messages that a retry adds to a partly stored turn. */

@@ -2,7 +2,6 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { ChatHistoryReducer, ReducerRequest } from "../../conversation/reducers/chat-history-reducer.js";
-import type { ViewSize } from "../../base/events.js";
 import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
 
 /**
@@ -10,12 +9,6 @@ import type { ReductionOutcome } from "../../conversation/reducers/reduction-out
  * its writes.
  */
 export type TracePlace = Pick<RunnableConfig, "callbacks" | "metadata">;
-
-/** Fields of a reduction in a trace: sizes, no text. */
-interface TracedReduction {
-  readonly before: ViewSize;
-  readonly after: ViewSize;
-}
 
 /**
  * The current LangChain run; undefined outside of one. Known if LangChain's AsyncLocalStorage is set up, as by an
@@ -45,7 +38,8 @@ export async function tracedReduction(
     return reducer.reduceWithOutcome([...messages], config, request);
   }
   let outcome: ReductionOutcome | undefined;
-  const reduce = async (_: unknown, inner?: RunnableConfig): Promise<TracedReduction> => {
+  // Sizes, no text.
+  const reduce = async (_: unknown, inner?: RunnableConfig): Promise<Pick<ReductionOutcome, "before" | "after">> => {
     outcome = await reducer.reduceWithOutcome([...messages], inner, request);
     const { before, after } = outcome;
     return { before, after };
