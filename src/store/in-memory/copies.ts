@@ -41,7 +41,7 @@ export class InMemoryCopies implements SessionCopies {
     return this.#sessions.call("readMarks", session, () => {
       const stored = this.#sessions.find(session);
       return {
-        turns: turns.map((name) => stored?.turns.marks.get(name)),
+        turns: turns.map((name) => stored?.turns.get(name)),
         digests: ids.map((id) => stored?.ids.get(id)?.digest),
       };
     });
@@ -175,7 +175,7 @@ function addRecord({ log, ids }: InMemorySession, { record, identity }: CopiedRe
   }
 }
 
-function markTurns({ turns: { marks } }: InMemorySession, pages: readonly CopyPage[]): void {
+function markTurns({ turns: marks }: InMemorySession, pages: readonly CopyPage[]): void {
   const sums = new Map<string, { readonly count: number; readonly first: number }>();
   for (const { name, count, first, doneAt } of pages.flatMap(({ turns }) => turns)) {
     const before = sums.get(name) ?? { count: 0, first };

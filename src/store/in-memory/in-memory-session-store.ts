@@ -105,7 +105,7 @@ export class InMemorySessionStore implements SessionStore {
 
   /** Acquires the hold, unless the turn is stored with its answer, and reads the view in the same step. */
   #acquireAndRead(session: SessionRef, options: ReadViewOptions, take: HoldRequest): SessionView {
-    const mark = this.#sessions.find(session)?.turns.marks.get(options.turn ?? "");
+    const mark = this.#sessions.find(session)?.turns.get(options.turn ?? "");
     const place = mark?.done === true ? undefined : acquireHold(this.#sessions, session, take);
     if (place?.isHeld === false) {
       return { ...emptyView(), place };

@@ -9,7 +9,8 @@ import { totalAfterCommit, unknownTotal, type TokenTotal } from "./token-total.j
 import { newOwnership, type InMemoryOwnership } from "./owners.js";
 import type { StoredKey } from "../contract/writer-keys.js";
 import type { InMemoryHold } from "./holds.js";
-import { reopenTurns, restoreTurns, type InMemoryTurns } from "./turns.js";
+import { reopenTurns, restoreTurns } from "./turns.js";
+import type { TurnMark } from "../contract/turns.js";
 
 /** The state of a session as plain data; the counterpart of the three keys in Redis. */
 export interface InMemorySession {
@@ -37,7 +38,7 @@ export interface InMemorySession {
   log: string[];
   readonly ids: Map<string, { readonly digest: string; readonly position: number }>;
   readonly side: Map<string, string>;
-  readonly turns: InMemoryTurns;
+  readonly turns: Map<string, TurnMark>;
   readonly ownership: InMemoryOwnership;
   readonly queue: InMemoryHold;
 }
@@ -46,11 +47,10 @@ export interface InMemorySession {
 export function newSession(): InMemorySession {
   const empty = { base: 0, start: 0, head: "", headCount: 0, total: undefined, rounds: 0, fence: 0, key: undefined };
   const epoch = randomToken();
-  const turns = { marks: new Map() };
   const queue = { holder: undefined, waiters: new Map() };
   const times = { created: undefined, updated: undefined, expiresAt: undefined };
   const past = { cut: "", reductions: [], reduced: 0 };
-  const rest = { ...times, ...past, turns, queue, ownership: newOwnership() };
+  const rest = { ...times, ...past, turns: new Map(), queue, ownership: newOwnership() };
   return { epoch, rev: epoch, ...empty, ...rest, log: [], ids: new Map(), side: new Map() };
 }
 
@@ -80,7 +80,7 @@ export function lookUp(
     const position = session.ids.get(id)?.position ?? -1;
     return position >= session.base && position < nextPosition(session) ? position : undefined;
   });
-  const mark = session.turns.marks.get(turn ?? "");
+  const mark = session.turns.get(turn ?? "");
   return { positions, ...(mark && { turn: mark }) };
 }
 

@@ -2,11 +2,6 @@ import type { IdentifiedRecord } from "../contract/session-writes.js";
 import { marksIn, type StoredTurn, type TurnClaim, type TurnMark, type LessenedTurn } from "../contract/turns.js";
 import type { InMemorySession } from "./session.js";
 
-/** Marks of the turns of a session. */
-export interface InMemoryTurns {
-  readonly marks: Map<string, TurnMark>;
-}
-
 type TurnLog = Pick<InMemorySession, "turns" | "base" | "log">;
 
 /** Returns the turn as it is stored if the claim does not fit it; undefined if it does. */
@@ -15,7 +10,7 @@ export function storedTurn(
   { name, stored }: Pick<TurnClaim, "name" | "stored">,
 ): StoredTurn | undefined {
   const { turns, base, log } = session;
-  const mark = turns.marks.get(name) ?? { done: false, count: 0, first: base + log.length };
+  const mark = turns.get(name) ?? { done: false, count: 0, first: base + log.length };
   if (!mark.done && mark.count === stored) {
     return undefined;
   }
@@ -25,7 +20,7 @@ export function storedTurn(
 
 /** Adds `count` to the number of stored records of a turn. */
 export function markTurn(
-  { marks }: InMemoryTurns,
+  marks: Map<string, TurnMark>,
   { claim, count, first }: { readonly claim: TurnClaim; readonly count: number; readonly first: number },
 ): void {
   const { name, done } = claim;
@@ -37,7 +32,7 @@ export function markTurn(
 
 /** Forgets the turns that began at or after a position; a turn that keeps records is open again. */
 export function reopenTurns(
-  { marks }: InMemoryTurns,
+  marks: Map<string, TurnMark>,
   { to, turns = [] }: { readonly to: number; readonly turns: readonly LessenedTurn[] | undefined },
 ): void {
   for (const [name, { first }] of marks) {
@@ -57,8 +52,8 @@ export function reopenTurns(
 
 /** Rebuilds the marks from the records, and keeps those of turns whose records were discarded. */
 export function restoreTurns({ turns, base }: TurnLog, records: readonly (IdentifiedRecord | undefined)[]): void {
-  turns.marks.forEach(({ first }, name) => first < base || turns.marks.delete(name));
+  turns.forEach(({ first }, name) => first < base || turns.delete(name));
   for (const [name, mark] of marksIn(records)) {
-    turns.marks.set(name, { ...mark, first: base + mark.first });
+    turns.set(name, { ...mark, first: base + mark.first });
   }
 }
