@@ -34,7 +34,7 @@ export function searchCommand(): CommandDefinition {
     .option("--content", "show the text around what was found")
     .addHelpText(
       "after",
-      "\nReads messages of all kinds, newest first, tool results included. Without --owner: sessions by their ids.",
+      "\nReads messages of all kinds, newest first, tool results included.\nWithout --owner: sessions by their ids.",
     );
   return {
     command,
