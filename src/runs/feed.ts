@@ -10,8 +10,6 @@ import { runEndIn } from "./stored-texts.js";
 export interface FeedSetting {
   readonly store: RunStore;
   readonly mailbox: Mailbox;
-  /** Called when a run is found lost, before its readers are notified. */
-  readonly onLost: (session: SessionRef, instance: string) => Promise<void>;
 }
 
 /** Milliseconds between two looks for new chunks: the longer, the longer nothing came. */
@@ -87,12 +85,10 @@ export class Feed {
 
   /** Ends a run whose process is dead, or does not produce it any more. */
   async lose(): Promise<void> {
-    const { store, onLost } = this.#setting;
     await this.refresh();
     if (this.log.end === undefined) {
-      const end = await store.end(this.session, this.log.at, { state: "lost" });
+      const end = await this.#setting.store.end(this.session, this.log.at, { state: "lost" });
       await (end === undefined ? undefined : this.refresh());
-      await (this.instance === undefined ? undefined : onLost(this.session, this.instance));
       this.#finish(end ?? { state: "lost" }, end === undefined);
     }
   }

@@ -54,7 +54,6 @@ export class RunProcess {
       notice: (notice) => this.#receive(notice),
       beat: () => this.#producers.forEach((producer) => void producer.prolong()),
     });
-    context.holds.mark = this.mailbox.instance;
     context.onClose.add(() => this.#close());
   }
 
@@ -123,10 +122,7 @@ export class RunProcess {
     if (isOwn ? this.#calls.has(call) : !(await this.mailbox.isGone(instance, asked))) {
       return false;
     }
-    const end = await this.store.end(session, run.at, { state: "lost" });
-    if (end?.state === "lost") {
-      await this.#giveUpHold(session, instance);
-    }
+    await this.store.end(session, run.at, { state: "lost" });
     return true;
   }
 
@@ -198,9 +194,7 @@ export class RunProcess {
 
   #feedOf(session: SessionRef, run: StoredRun): Feed {
     const name = nameOf(session, run.at);
-    const onLost = (...lost: [SessionRef, string]) => this.#giveUpHold(...lost);
-    const setting = { store: this.store, mailbox: this.mailbox, onLost };
-    const feed = this.#feeds.get(name) ?? new Feed(setting, session, run);
+    const feed = this.#feeds.get(name) ?? new Feed(this, session, run);
     this.#feeds.set(name, feed);
     return feed;
   }
@@ -219,14 +213,6 @@ export class RunProcess {
     const run = await this.store.look("endRun", session);
     if (run?.at === at && run.end === undefined && run.meta.instance === this.mailbox.instance) {
       await this.endIfDead(session, run);
-    }
-  }
-
-  /** Releases the hold that a dead process has on a session, so that the next turn need not wait until it expires. */
-  async #giveUpHold({ id }: SessionRef, instance: string): Promise<void> {
-    const ticket = await this.store.ticketOf({ id });
-    if (ticket?.startsWith(instance)) {
-      await this.#setting.context.source.data.releaseHold({ id }, ticket);
     }
   }
 

@@ -137,13 +137,6 @@ export class RunStore {
     return names.length;
   }
 
-  /** The ticket that holds a session. */
-  async ticketOf({ id }: SessionRef): Promise<string | undefined> {
-    const args = [sessionKeys(this.#wire.keyPrefix, id).state, "holder"];
-    const holder = (await this.#send("endRun", { id }, { verb: "hget", args })) as string | null;
-    return holder?.split(" ")[0];
-  }
-
   /** Lets a run that takes long live on, and what was said to it. */
   async prolong(session: SessionRef): Promise<void> {
     const { run, steers } = this.#keys(session);

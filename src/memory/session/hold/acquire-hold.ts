@@ -106,8 +106,8 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   options.signal?.throwIfAborted();
   const deadline = performance.now() + options.waitMs;
   const { ref, context } = session;
-  const { ttlMs, holds, store } = context;
-  const ticket = holds.mark + randomToken();
+  const { ttlMs, store } = context;
+  const ticket = randomToken();
   const entry = { ticket, holdMs: options.holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
   try {
     const result = await call?.(entry);

@@ -14,8 +14,6 @@ const running = new AsyncLocalStorage<readonly HeldTurn[]>();
 
 /** The turns that this process holds through one memory. */
 export class LocalHolds {
-  /** How the tickets of this process begin, for others that release its holds when it is dead. */
-  mark = "";
   /** Several of a session, if one lost its hold and does not know it yet. */
   readonly #held = new Map<string, Set<HeldTurn>>();
 
