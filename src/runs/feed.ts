@@ -16,6 +16,8 @@ export interface FeedSetting {
 const [shortestPauseMs, longestPauseMs] = [50, 250];
 /** Milliseconds without a chunk, after which a feed asks whether the run is still under way. */
 const silentMs = 500;
+/** Times in a row that it is not there, after which its process has not begun it again. */
+const mostMissed = 6;
 
 /** A run of another process, for all of its readers in this one. */
 export class Feed {
@@ -25,6 +27,7 @@ export class Feed {
   readonly #setting: FeedSetting;
   readonly #key: string | undefined;
   #readers = 0;
+  #missed = 0;
   #reading: Promise<void> | undefined;
   #isFollowing = false;
 
@@ -73,12 +76,15 @@ export class Feed {
     this.#isFollowing = false;
   }
 
-  /** Ends a silent run whose process is dead, or which Redis lost; a process that does not produce it ends it. */
+  /** Ends a silent run whose process is dead, or that stays away; a process that does not produce it ends it. */
   async #judge(): Promise<void> {
     const { mailbox, store } = this.#setting;
     const [{ id }, { at }] = [this.session, this.log];
-    const isThere = (await store.look("joinRun", { id }))?.at === at;
-    if (!isThere || (await mailbox.isGone(this.instance!, { at, sessionId: id }))) {
+    const newest = await store.look("joinRun", { id });
+    const isLost = newest === undefined || Number(newest.at) < Number(at);
+    this.#missed = isLost ? this.#missed + 1 : 0;
+    const isAway = isLost ? this.#missed > mostMissed : newest.at !== at;
+    if (isAway || (await mailbox.isGone(this.instance!, { at, sessionId: id }))) {
       await this.lose();
     }
   }

@@ -53,7 +53,7 @@ export class Producer {
   #isEnding = false;
   /** A chunk that cannot be written, which ends the run. */
   #failure: unknown;
-  /** The end of a run that nothing more can be written to: another process ended it, or Redis refuses or lost it. */
+  /** The end of a run that nothing more can be written to: another process ended it, or Redis refuses it. */
   #over: RunEnd | undefined;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
@@ -92,10 +92,13 @@ export class Producer {
   async #look(): Promise<void> {
     const { store, session, run } = this.#setting;
     const newest = await this.#untilAnswered(() => store.look("addToRun", session));
-    await (newest?.at === run.at && newest.end === undefined ? undefined : this.#lose());
+    const isLost = newest === undefined || Number(newest.at) < Number(run.at);
+    const isUnderWay = newest?.at === run.at && newest.end === undefined;
+    const isThere = isLost ? await this.#untilAnswered(() => store.beginAgain(session, run)) : isUnderWay;
+    await (isThere ? undefined : this.#lose());
   }
 
-  /** Ends a run whose session was erased or cleared, which others ended, or which Redis lost. */
+  /** Ends a run whose session was erased or cleared, or which others ended. */
   async #lose(): Promise<void> {
     this.#over = await this.#writeEnd({ state: "lost" });
     this.stopping.abort();
@@ -239,7 +242,7 @@ export class Producer {
 
   async #add(entry: RunEntry): Promise<void> {
     const { store, session, run } = this.#setting;
-    const isThere = this.#over !== undefined || (await this.#untilAnswered(() => store.add(session, run.at, entry)));
+    const isThere = this.#over !== undefined || (await this.#untilAnswered(() => store.add(session, run, entry)));
     await (isThere ? undefined : this.#lose());
   }
 
@@ -261,7 +264,9 @@ export class Producer {
   async #writeEnd(end: RunEnd): Promise<RunEnd> {
     const { store, session, run } = this.#setting;
     const last = this.#isTruncated ? -1 : this.log.next - 1;
-    return (await this.#untilAnswered(() => store.end(session, run.at, end, last))) ?? { state: "lost" };
+    const write = () => this.#untilAnswered(() => store.end(session, run.at, end, last));
+    const again = async () => ((await this.#untilAnswered(() => store.beginAgain(session, run))) ? write() : undefined);
+    return (await write()) ?? (await again()) ?? { state: "lost" };
   }
 
   async #untilAnswered<T>(call: () => Promise<T>): Promise<T> {

@@ -109,11 +109,17 @@ export class RunStore {
     return first && runMetaIn(first[1][1], session.id);
   }
 
-  /**
-   * Adds an entry; false where the run has ended, a newer one has begun, or Redis lost it. A repetition adds nothing.
-   */
-  async add(session: SessionRef, at: string, { batch, kind, text }: RunEntry): Promise<boolean> {
-    const [word] = await this.#script("addToRun", session, addToRunScript, [at, batch, kind, text]);
+  /** Adds an entry; false where the run has ended, or a newer one has begun. A repetition adds nothing. */
+  async add(session: SessionRef, run: StoredRun, entry: RunEntry): Promise<boolean> {
+    const { batch, kind, text } = entry;
+    const [word] = await this.#script("addToRun", session, addToRunScript, [run.at, batch, kind, text]);
+    return word === "GONE" ? (await this.beginAgain(session, run)) && this.add(session, run, entry) : word === "ADDED";
+  }
+
+  /** Writes the begin of a run again, of which Redis lost all; false where it was erased, or a newer one has begun. */
+  async beginAgain(session: SessionRef, { at, meta }: StoredRun): Promise<boolean> {
+    const args = [at, 0, "b", JSON.stringify(meta), runTtlMs.running];
+    const [word] = await this.#script("addToRun", session, addToRunScript, args);
     return word === "ADDED";
   }
 
