@@ -4,9 +4,8 @@ import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
-import { takeTurn } from "../../src/memory/session/hold/acquire-hold.js";
+import { HeldTurn } from "../../src/memory/session/hold/acquire-hold.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 
@@ -19,11 +18,11 @@ afterEach(() => void jest.useRealTimers());
 
 describe("a turn that is held", () => {
   const take = async () => {
-    const store = new InMemorySessionStore();
-    const { data } = store;
+    const { data } = new InMemorySessionStore();
     const entry = { holdMs: 30 * seconds, graceMs: 2 * seconds };
-    const session = sessionOf("test", new RedisChatMemory({ store }).history("s"));
-    const held = await takeTurn(session, { owner: "test", waitMs: 0, holdMs: entry.holdMs, longestMs: 5 * minutes });
+    await data.acquireHold({ id: "s" }, { ...entry, ticket: "first" });
+    const parts = { data, store: {}, session: { id: "s" }, ticket: "first", holdMs: entry.holdMs, ttlMs: undefined };
+    const held = new HeldTurn({ ...parts, longestMs: 5 * minutes, onRelease: () => undefined });
     const isFree = async () => {
       const { isHeld } = await data.acquireHold({ id: "s" }, { ...entry, ticket: "second" });
       await data.releaseHold({ id: "s" }, "second");

@@ -1,47 +1,56 @@
+import { setImmediate as tick } from "node:timers/promises";
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { placeWithin } from "../../src/memory/session/hold/held-turn.js";
-import { holdAgain, takeTurn } from "../../src/memory/session/hold/acquire-hold.js";
+import { isWithin, type LocalHolder, LocalHolds, RunningTurn } from "../../src/memory/session/hold/local-holds.js";
+import { holdAgain } from "../../src/memory/session/hold/acquire-hold.js";
 
-describe("a turn of a process", () => {
-  const times = { owner: "test", waitMs: 0, holdMs: 10_000 };
-  const sessionIn = (store: InMemorySessionStore, id: string) =>
-    sessionOf("test", new RedisChatMemory({ store }).history(id));
+describe("the holds of a process", () => {
+  const holder = (): LocalHolder => ({ owner: "test", isCaller: () => false, release: async () => undefined });
 
-  it("is around the code that it runs alone, for its session in its store, until it ends", async () => {
-    const [store, other] = [new InMemorySessionStore(), new InMemorySessionStore()];
-    const turn = await takeTurn(sessionIn(store, "s"), times);
-    const inner = await takeTurn(sessionIn(other, "t"), times);
-    const seen = () =>
-      [store, other].flatMap((each) => ["s", "t"].map((id) => placeWithin(sessionIn(each, id)) !== undefined));
-    expect(seen()).toEqual([false, false, false, false]);
-    await turn.within(() => inner.within(() => expect(seen()).toEqual([true, false, false, true])));
-    await turn.within(async () => {
-      expect(seen()).toEqual([true, false, false, false]);
-      await turn.release();
-      expect(seen()).toEqual([false, false, false, false]);
-    });
+  it("know a session until the last of its holders has left it", () => {
+    const holds = new LocalHolds();
+    const leave = [holder(), holder()].map((each) => holds.note("s", each));
+    leave[0]!();
+    expect([holds.has("s"), holds.has("other")]).toEqual([true, false]);
+    leave[1]!();
+    expect(holds.has("s")).toBe(false);
+    holds.note("s", holder());
+    leave[1]!();
+    expect(holds.has("s")).toBe(true);
   });
 
-  it("is known to its memory, also where a later one has its session, until it ends", async () => {
-    const store = new InMemorySessionStore();
-    const session = sessionIn(store, "s");
-    const { holds } = session.context;
-    const first = await takeTurn(session, times);
-    await store.data.releaseHold({ id: "s" }, first.ticket);
-    const second = await takeTurn(session, times);
-    for (const [turn, isKnown] of [
-      [first, true],
-      [first, true],
-      [second, false],
-    ] as const) {
-      await turn.release();
-      expect([holds.has("s"), holds.has("other")]).toEqual([isKnown, false]);
-    }
+  it("have a caller wait for the last of the queue, though the first has left it", async () => {
+    const holds = new LocalHolds();
+    const [first, second] = [holds.join("s"), holds.join("s")];
+    first.leave();
+    await second.first;
+    await tick();
+    const third = holds.join("s");
+    expect(third.first).toBeDefined();
+    second.leave();
+    await third.first;
+    third.leave();
+    await tick();
+    expect(holds.join("s").first).toBeUndefined();
+  });
+});
+
+describe("code inside a turn", () => {
+  it("is within this turn alone: its session in its store, until it ends", async () => {
+    const [store, other] = [{}, {}];
+    const turn = new RunningTurn(store, "s");
+    const seen = () => [isWithin(store, "s"), isWithin(other, "s"), isWithin(store, "t"), isWithin(other, "t")];
+    expect(seen()).toEqual([false, false, false, false]);
+    await turn.run(() => new RunningTurn(other, "t").run(() => expect(seen()).toEqual([true, false, false, true])));
+    await turn.run(() => {
+      expect(seen()).toEqual([true, false, false, false]);
+      turn.end();
+      expect(seen()).toEqual([false, false, false, false]);
+    });
   });
 });
 

@@ -132,7 +132,7 @@ describe("a run", () => {
     expect(await runs[1].active("s")).toMatchObject({ turnId: "t", state: "running" });
   });
 
-  it("takes no further connection of its process, whatever is started and joined", async () => {
+  it("takes one more connection of its process, whatever is started and joined", async () => {
     const { hostname: host, port } = new URL(sharedRedisUrl());
     const name = uniquePrefix();
     const config = { host, port: Number(port), connectionName: name };
@@ -151,7 +151,7 @@ describe("a run", () => {
       const run = await runs.start(session, { turnId: "t" }, work);
       expect(chunksOf(await first(run, 1))).toEqual(["a"]);
       await first(runs.join(session), 1);
-      expect(await connections()).toBe(1);
+      expect(await connections()).toBe(2);
     }
   });
 

@@ -91,7 +91,7 @@ describe("what changes between the check of a call and its write", () => {
 
   it("is seen by the end of a run: the session was erased", async () => {
     const { other, runs, stored } = await place();
-    before(RunStore.prototype as never, "end", () => other.sessions.delete("s"));
+    before(RunStore.prototype as never, "endBehind", () => other.sessions.delete("s"));
     const run = await runs.start("s", { turnId: "t", owner: "ann" }, work);
     const end = (await all(run).catch((error: { code: string }) => [error.code])).at(-1);
     expect(end).not.toEqual({ state: "done" });

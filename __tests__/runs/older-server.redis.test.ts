@@ -20,7 +20,7 @@ describe("a run on a server that takes over with", () => {
     ),
   );
 
-  it.each(cells)("%s has no gap that is not told, where it %s (%s)", async (state, then, form) => {
+  it.each(cells)("%s is whole for every reader, where it %s (%s)", async (state, then, form) => {
     const redis = { keyPrefix: uniquePrefix() };
     const options = { redis, ...(form === "sealed" && { encryption: testKeys("k1") }) };
     const settings = { lostAfterMs: 600_000, batchMs: 1, maxRunBytes: 2_000 };
@@ -52,7 +52,8 @@ describe("a run on a server that takes over with", () => {
     const isCut = then === "has met its limit";
     if (isCut) {
       say("c".repeat(3_000));
-      await first(runs[0]!.join("s"), 3);
+      // The reset comes behind what is stored.
+      await first(runs[1]!.join("s"), 3);
     }
     const old = kept.get(state);
     await (old ? client.restore(key, 0, old, "REPLACE") : client.unlink(key));
@@ -60,16 +61,12 @@ describe("a run on a server that takes over with", () => {
     end();
 
     const words = then === "goes on" ? ["a", "b", "c", "d"] : ["a", "b"];
-    const reset = { reset: true };
-    for (const items of [await own, await remote]) {
+    for (const items of [await own, await remote, await all(runs[1]!.join("s", { turnId: "u" }))]) {
       expect(chunksOf(items)).toEqual(words);
-      expect(items.slice(words.length)).toEqual([...(isCut ? [reset] : []), { state: "done" }]);
+      expect(items.slice(words.length)).toEqual([...(isCut ? [{ reset: true }] : []), { state: "done" }]);
     }
-    // Who has not read what was lost misses it.
-    const known = (state === "some of it" ? ["a"] : []).map((chunk) => expect.objectContaining({ chunk }) as unknown);
-    expect(await all(runs[1]!.join("s", { turnId: "u" }))).toEqual([...known, reset, { state: "done" }]);
+    expect(await client.pttl(key)).toBeGreaterThan(0);
     const next = await runs[1]!.start("s", { turnId: "v" }, async function* () {});
     expect(await all(next)).toEqual([{ state: "done" }]);
-    expect(await client.pttl(key)).toBeGreaterThan(0);
   });
 });

@@ -22,7 +22,7 @@ describe("a run whose Redis", () => {
     expect(items.at(-1)).toEqual({ state: "done" });
   }
 
-  it("is started again without its data goes on, and has no gap that is not told", async () => {
+  it("is started again without its data has no gap that is not told, and who joins then gets all of it", async () => {
     const server = await startRestartableRedis(["--appendonly", "no", "--save", ""]);
     try {
       const runs = twoInstances(server.url);

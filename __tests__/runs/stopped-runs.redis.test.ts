@@ -1,12 +1,14 @@
 import { createAgent } from "langchain";
-import { sessionConfig, withRedisMemory } from "langchain-redis-memory";
+import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
 import { redisRuns, type RedisRunsOptions, type RunItem } from "langchain-redis-memory/runs";
+import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
 import { SlowModel } from "../support/agents.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { plainAndEncrypted } from "../support/test-keys.js";
-import { uniquePrefix } from "../support/shared-redis.js";
-import { all } from "./spoken-source.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { all, chunksOf, spoken } from "./spoken-source.js";
 
 afterEach(closeMemories);
 
@@ -24,6 +26,7 @@ const many = Array.from({ length: 10_000 }, (_, word) => `w${word} `);
 
 describe.each(plainAndEncrypted)("a run that is stopped, %s", (_, form) => {
   const twoInstances = () => instances(form);
+  const closed = closedAfterEach();
 
   it("is known, read and stopped by another instance before its work begins to stream", async () => {
     const { runs } = twoInstances();
@@ -78,6 +81,39 @@ describe.each(plainAndEncrypted)("a run that is stopped, %s", (_, form) => {
     }
     expect((await local).map(textOf).join("")).toBe(said);
     await closing;
+  });
+
+  it("hears of it also where the connection that waits for mail went silent", async () => {
+    const { hostname: host, port } = new URL(sharedRedisUrl());
+    let mute = () => {};
+    let isNextMuted = false;
+    const isMuted = new Promise<void>((resolve) => (mute = resolve));
+    const proxy = closed(
+      await startTcpProxy({ host, port: Number(port) }, (client, upstream) => {
+        let isOpen = true;
+        client.on("data", (data) => {
+          if (isNextMuted && /xread/i.test(data.toString("latin1"))) {
+            isOpen = isNextMuted = false;
+            mute();
+          }
+          return isOpen && upstream.write(data);
+        });
+        upstream.on("data", (data) => client.write(data));
+      }),
+    );
+    const redis = { keyPrefix: uniquePrefix() };
+    const far = closed(new RedisChatMemory({ url: `redis://127.0.0.1:${proxy.port}`, redis }));
+    const runs = [redisRuns(far, calm), redisRuns(newMemory({ redis }), calm)] as const;
+    const { work, say } = spoken();
+    const run = await runs[0].start("s", { turnId: "t" }, work);
+    say("a");
+    const remote = runs[1].join("s")[Symbol.asyncIterator]();
+    expect((await remote.next()).value).toMatchObject({ chunk: "a" });
+    isNextMuted = true;
+    await isMuted;
+    expect(await runs[1].stop("s")).toBe(true);
+    const items = await all(run);
+    expect([chunksOf(items), items.at(-1)]).toEqual([["a"], { state: "stopped" }]);
   });
 });
 

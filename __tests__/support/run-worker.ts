@@ -11,7 +11,7 @@ const memory = new RedisChatMemory({ url, redis: { keyPrefix } });
 const runs = redisRuns(memory, { lostAfterMs: 3_000 });
 const holding = { release: () => {} };
 const isOver = new Promise<void>((resolve) => (holding.release = resolve));
-void memory.withTurn("s", () => isOver, { holdMs: 1_000 }).catch(() => undefined);
+void memory.withTurn("s", () => isOver, { holdMs: 600_000 }).catch(() => undefined);
 
 async function* words(signal: AbortSignal): AsyncGenerator<string> {
   for (let index = 0; !signal.aborted; index += 1) {

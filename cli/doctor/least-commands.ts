@@ -54,7 +54,7 @@ export const leastCommands = {
 export const partCommands = {
   RedisSaver: ["hgetall", "zcard", "zlexcount", "zrevrange", "zrevrangebylex"],
   RedisStore: ["zcard", "zmscore", "zrangebylex", "zrevrange"],
-  redisRuns: ["xtrim", "pexpire"],
+  redisRuns: ["xread", "xtrim", "pexpire"],
 } as const;
 
 /** The commands that the package needs without those entries. */

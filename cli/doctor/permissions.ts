@@ -53,6 +53,7 @@ const argumentsOf: Readonly<Record<Command, (key: string) => readonly (string | 
   zrangebylex: (key) => [key, "-", "+"],
   zrevrangebylex: (key) => [key, "+", "-"],
   xadd: (key) => [key, "*", "a", "b"],
+  xread: (key) => ["STREAMS", key, "0"],
   xrange: (key) => [key, "-", "+"],
   xrevrange: (key) => [key, "+", "-"],
   xtrim: (key) => [key, "MAXLEN", 0],

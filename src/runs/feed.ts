@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "../store/contract/session-ref.js";
 import type { Mailbox } from "./mailbox.js";
@@ -10,16 +9,14 @@ import { runEndIn } from "./stored-texts.js";
 export interface FeedSetting {
   readonly store: RunStore;
   readonly mailbox: Mailbox;
+  /** Called when a run is found lost, before its readers are notified. */
+  readonly onLost: (session: SessionRef, instance: string) => Promise<void>;
 }
 
-/** Milliseconds between two looks for new chunks: the longer, the longer nothing came. */
-const [shortestPauseMs, longestPauseMs] = [50, 250];
-/** Milliseconds without a chunk, after which a feed asks whether the run is still under way. */
-const silentMs = 500;
-/** Times in a row that it is not there, after which its process has not begun it again. */
-const mostMissed = 6;
-
-/** A run of another process, for all of its readers in this one. */
+/**
+ * A run of another process, for all of its readers in this one. Notices say that there is something to read; chunks are
+ * read from the stream itself, so a lost notice costs time, never a chunk.
+ */
 export class Feed {
   readonly log: RunLog;
   readonly instance: string | undefined;
@@ -27,9 +24,11 @@ export class Feed {
   readonly #setting: FeedSetting;
   readonly #key: string | undefined;
   #readers = 0;
-  #missed = 0;
   #reading: Promise<void> | undefined;
-  #isFollowing = false;
+  /** True where there may be more than the read under way finds. */
+  #isStale = false;
+  #gotNotice = false;
+  #judging = false;
 
   constructor(setting: FeedSetting, session: SessionRef, { at, meta, end }: StoredRun) {
     this.#setting = setting;
@@ -47,54 +46,48 @@ export class Feed {
 
   /** Reads what is new. Rejects with the error of Redis, or of the encryption. */
   refresh(): Promise<void> {
+    this.#isStale = true;
     this.#reading ??= this.#readAll().finally(() => (this.#reading = undefined));
     return this.#reading;
   }
 
-  /** Reads until the end, while there are readers. Never rejects. */
-  async follow(): Promise<void> {
-    if (this.#isFollowing) {
-      return;
-    }
-    this.#isFollowing = true;
-    let [pause, heard] = [shortestPauseMs, performance.now()];
-    while (this.#readers > 0 && this.log.end === undefined && !this.log.isAbandoned) {
-      await delay(pause, undefined, { ref: false });
-      const { next } = this.log;
-      try {
-        await this.refresh();
-        const isNew = this.log.next > next;
-        pause = isNew ? shortestPauseMs : Math.min(2 * pause, longestPauseMs);
-        if (isNew || performance.now() - heard > silentMs) {
-          await (isNew ? undefined : this.#judge());
-          heard = performance.now();
-        }
-      } catch (error) {
-        this.#failed(error);
-      }
-    }
-    this.#isFollowing = false;
+  /** There is something to read. */
+  news(): void {
+    this.#gotNotice = true;
+    this.refresh().catch((error: unknown) => this.#failed(error));
   }
 
-  /** Ends a silent run whose process is dead, or that stays away; a process that does not produce it ends it. */
-  async #judge(): Promise<void> {
-    const { mailbox, store } = this.#setting;
-    const [{ id }, { at }] = [this.session, this.log];
-    const newest = await store.look("joinRun", { id });
-    const isLost = newest === undefined || Number(newest.at) < Number(at);
-    this.#missed = isLost ? this.#missed + 1 : 0;
-    const isAway = isLost ? this.#missed > mostMissed : newest.at !== at;
-    if (isAway || (await mailbox.isGone(this.instance!, { at, sessionId: id }))) {
-      await this.lose();
+  /** Looks after a run without a notice since the last beat: notices may be lost, or its process dead. */
+  async beat(): Promise<void> {
+    if (this.#gotNotice || this.#judging || this.log.end !== undefined || this.instance === undefined) {
+      this.#gotNotice = false;
+      return;
+    }
+    this.#judging = true;
+    try {
+      const { at } = this.log;
+      const { mailbox } = this.#setting;
+      const isAlive = await mailbox.send(this.instance, { kind: "follow", at, sessionId: this.session.id });
+      if (!isAlive && (await mailbox.isDead(this.instance))) {
+        await this.lose();
+      } else {
+        await this.refresh();
+      }
+    } catch (error) {
+      this.#failed(error);
+    } finally {
+      this.#judging = false;
     }
   }
 
   /** Ends a run whose process is dead, or does not produce it any more. */
   async lose(): Promise<void> {
+    const { store, onLost } = this.#setting;
     await this.refresh();
     if (this.log.end === undefined) {
-      const end = await this.#setting.store.end(this.session, this.log.at, { state: "lost" });
+      const end = await store.end(this.session, this.log.at, { state: "lost" });
       await (end === undefined ? undefined : this.refresh());
+      await (this.instance === undefined ? undefined : onLost(this.session, this.instance));
       this.#finish(end ?? { state: "lost" }, end === undefined);
     }
   }
@@ -107,13 +100,15 @@ export class Feed {
   }
 
   async #readAll(): Promise<void> {
-    for (let count = entriesAtOnce; count === entriesAtOnce && this.log.end === undefined;) {
-      const { at, isCut, next } = this.log;
-      const entries = await this.#setting.store.read(this.session, at, isCut ? "end" : next);
+    const { store } = this.#setting;
+    while (this.#isStale && this.log.end === undefined) {
+      this.#isStale = false;
+      const entries = await store.read(this.session, this.log.at, this.log.isCut ? "end" : this.log.next);
       for (const entry of entries) {
         await this.#take(entry);
       }
-      count = entries.length;
+      // A notice announces later entries, and each beat looks for them.
+      this.#isStale ||= entries.length === entriesAtOnce;
     }
   }
 
@@ -121,7 +116,7 @@ export class Feed {
     const { log } = this;
     if (entry.kind === "e") {
       this.#finish(runEndIn(entry.text, this.session.id), entry.last !== log.next - 1);
-    } else if (entry.batch !== log.next) {
+    } else if (entry.kind === "t" || entry.batch !== log.next) {
       log.cut();
     } else if (!log.isCut) {
       const place = `${log.at}-${entry.batch}`;

@@ -15,6 +15,8 @@ export interface ProducerSetting {
   readonly batchMs: number;
   /** Bytes of a run's text, from which on the rest is left out. */
   readonly maxBytes: number;
+  /** Tells a process that there is something to read. */
+  readonly notify: (instance: string) => Promise<boolean>;
   /** Resolves when the memory has stored what a stopped or failed run said. */
   readonly drain: () => Promise<void>;
   /** Messages for the run, which its middleware takes. */
@@ -41,6 +43,9 @@ export class Producer {
   readonly stopping = new AbortController();
   readonly #setting: ProducerSetting;
   readonly #writer = new ChunkWriter();
+  readonly #followers = new Set<string>();
+  /** The stored text of each batch, to be written again where Redis lost the run. */
+  readonly #entries: RunEntry[] = [];
   #open: string[] = [];
   #openBytes = 0;
   /** When the first chunk of the open batch came, as `performance.now()`. */
@@ -55,6 +60,8 @@ export class Producer {
   #failure: unknown;
   /** The end of a run that nothing more can be written to: another process ended it, or Redis refuses it. */
   #over: RunEnd | undefined;
+  /** How many of the entries are written. */
+  #written = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
   #prolonged = performance.now();
@@ -89,19 +96,12 @@ export class Producer {
     }
   }
 
+  /** Ends a run whose session was erased or cleared, or which others ended; one that Redis lost is written again. */
   async #look(): Promise<void> {
     const { store, session, run } = this.#setting;
     const newest = await this.#untilAnswered(() => store.look("addToRun", session));
-    const isLost = newest === undefined || Number(newest.at) < Number(run.at);
-    const isUnderWay = newest?.at === run.at && newest.end === undefined;
-    const isThere = isLost ? await this.#untilAnswered(() => store.beginAgain(session, run)) : isUnderWay;
-    await (isThere ? undefined : this.#lose());
-  }
-
-  /** Ends a run whose session was erased or cleared, or which others ended. */
-  async #lose(): Promise<void> {
-    this.#over = await this.#writeEnd({ state: "lost" });
-    this.stopping.abort();
+    await (newest?.at === run.at && newest.end === undefined ? undefined : this.#beginAgain(newest !== undefined));
+    await this.#add();
   }
 
   /** Stops the work; what it said is stored, and the run ends as stopped. */
@@ -110,7 +110,16 @@ export class Producer {
     this.stopping.abort();
   }
 
-  /** Plays the chunks to the end, which is written. Never rejects. */
+  follow(instance: string): void {
+    this.#followers.add(instance);
+    void this.#notify(instance);
+  }
+
+  unfollow(instance: string): void {
+    this.#followers.delete(instance);
+  }
+
+  /** Plays the chunks to the end, which is written and then announced. Never rejects. */
   async play(source: AsyncIterable<unknown>): Promise<void> {
     let end: RunEnd;
     try {
@@ -137,6 +146,7 @@ export class Producer {
     } catch (error) {
       this.log.finish({ state: "failed", error: codeOf(error) });
     }
+    await this.#notifyAll();
   }
 
   /** Takes chunks until there are no more; a stopped source has a while for its last ones. */
@@ -173,9 +183,10 @@ export class Producer {
     }
     const bytes = Buffer.byteLength(text) + 1;
     this.#bytes += bytes;
-    if (this.#bytes + entryBytes * this.log.next > this.#setting.maxBytes) {
+    if (this.#bytes + entryBytes * (this.#entries.length + 1) > this.#setting.maxBytes) {
       this.#isTruncated = true;
       this.log.cut();
+      this.#write(0);
       return;
     }
     this.log.push(text);
@@ -187,7 +198,7 @@ export class Producer {
 
   /** Milliseconds for which the open batch waits for more: the time that a write before it took is taken off. */
   #patience(): number {
-    const isFull = this.#openBytes >= fullBatch;
+    const isFull = this.#openBytes >= fullBatch || this.#isTruncated;
     return isFull ? 0 : Math.max(0, this.#openSince + this.#setting.batchMs - performance.now());
   }
 
@@ -210,23 +221,22 @@ export class Producer {
 
   #wrote(): void {
     this.#writing = undefined;
-    if (this.#open.length > 0 && this.#over === undefined) {
+    if (this.#hasMore && this.#over === undefined) {
       this.#write(this.#patience());
     }
+  }
+
+  /** True where chunks wait to be written, or the mark that the rest is left out. */
+  get #hasMore(): boolean {
+    return this.#open.length > 0 || (this.#isTruncated && this.#entries.at(-1)?.kind !== "t");
   }
 
   /** Closes the open batch and writes it. Never rejects: what fails ends the run. */
   #writeOpen(): Promise<void> {
     return this.#unlessFailed(async () => {
-      const { store, session, run } = this.#setting;
-      const texts = this.#open;
-      this.#open = [];
-      this.#openBytes = 0;
-      if (texts.length > 0) {
-        const batch = this.log.close();
-        const text = await store.seal(session, run.meta, `${run.at}-${batch}`, `[${texts.join(",")}]`);
-        await this.#add({ batch, kind: "d", text });
-      }
+      await this.#seal();
+      await this.#add();
+      await this.#notifyAll();
       this.#seen = performance.now();
     });
   }
@@ -240,33 +250,79 @@ export class Producer {
     }
   }
 
-  async #add(entry: RunEntry): Promise<void> {
+  async #seal(): Promise<void> {
     const { store, session, run } = this.#setting;
-    const isThere = this.#over !== undefined || (await this.#untilAnswered(() => store.add(session, run, entry)));
-    await (isThere ? undefined : this.#lose());
+    const texts = this.#open;
+    this.#open = [];
+    this.#openBytes = 0;
+    if (texts.length > 0) {
+      const batch = this.log.close();
+      const text = await store.seal(session, run.meta, `${run.at}-${batch}`, `[${texts.join(",")}]`);
+      this.#entries.push({ batch, kind: "d", text });
+    }
+    // Sealing takes time, in which chunks may have come that go before the mark.
+    if (this.#open.length === 0 && this.#hasMore) {
+      this.#entries.push({ batch: this.log.next, kind: "t", text: "" });
+    }
+  }
+
+  /** Writes what is not written. While Redis is away it tries again; where Redis lost the run, it writes it again. */
+  async #add(): Promise<void> {
+    const { store, session, run } = this.#setting;
+    while (this.#written < this.#entries.length && this.#over === undefined) {
+      const entry = this.#entries[this.#written]!;
+      const held = await this.#untilAnswered(() => store.add(session, run.at, entry));
+      if (typeof held === "number") {
+        this.#written = held;
+      } else {
+        await this.#beginAgain(held === "late");
+      }
+    }
+  }
+
+  /** Begins the run again, to be written from its first entry on; one that others ended is over. */
+  async #beginAgain(isOver = false): Promise<void> {
+    const { store, session, run } = this.#setting;
+    await this.#untilAnswered(() => store.check("addToRun", session));
+    if (isOver || !(await this.#untilAnswered(() => store.beginAgain(session, run)))) {
+      this.#over = { state: "lost" };
+      this.stopping.abort();
+    }
+    this.#written = 0;
   }
 
   async #writeRest(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    while ((this.#writing !== undefined || this.#open.length > 0) && this.#over === undefined) {
+    while ((this.#writing !== undefined || this.#hasMore) && this.#over === undefined) {
       await this.#writing;
       clearTimeout(this.#timer);
       this.#timer = undefined;
-      if (this.#open.length > 0) {
+      if (this.#hasMore) {
         this.#write(0);
       }
     }
     await this.#writing;
   }
 
-  /** Writes the end, and returns the one that counts. @throws StoreError `erased`. */
   async #writeEnd(end: RunEnd): Promise<RunEnd> {
     const { store, session, run } = this.#setting;
-    const last = this.#isTruncated ? -1 : this.log.next - 1;
-    const write = () => this.#untilAnswered(() => store.end(session, run.at, end, last));
-    const again = async () => ((await this.#untilAnswered(() => store.beginAgain(session, run))) ? write() : undefined);
-    return (await write()) ?? (await again()) ?? { state: "lost" };
+    for (;;) {
+      const last = this.#entries.length;
+      const counts = await this.#untilAnswered(() => store.endBehind(session, run.at, end, last));
+      if (typeof counts === "object") {
+        return counts;
+      }
+      if (counts === "gone") {
+        await this.#beginAgain();
+      } else {
+        this.#written = counts;
+      }
+      await this.#add();
+      if (this.#over !== undefined) {
+        return this.#over;
+      }
+    }
   }
 
   async #untilAnswered<T>(call: () => Promise<T>): Promise<T> {
@@ -279,6 +335,17 @@ export class Producer {
         }
       }
       await delay(pause);
+    }
+  }
+
+  async #notifyAll(): Promise<void> {
+    await Promise.all([...this.#followers].map((instance) => this.#notify(instance)));
+  }
+
+  async #notify(instance: string): Promise<void> {
+    const isThere = await this.#setting.notify(instance).catch(() => true);
+    if (!isThere) {
+      this.#followers.delete(instance);
     }
   }
 }

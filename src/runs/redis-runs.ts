@@ -130,8 +130,8 @@ const runsByContext = new WeakMap<MemoryContext, RedisRuns>();
  * The running answers of a memory: a run goes on when its reader leaves, and is read, joined and stopped from any
  * instance.
  *
- * One for each memory: later calls return the first. `memory.close()` stops the runs of this process. Needs Redis 6.2
- * or Valkey.
+ * One for each memory: later calls return the first. Opens one more connection with the first `start` or `join`;
+ * `memory.close()` stops the runs of this process and closes it. Needs Redis 6.2 or Valkey.
  *
  * @throws ConfigurationError `memory` for a memory that is not on Redis, and for invalid options.
  * @example
@@ -200,7 +200,7 @@ export class RedisRuns implements SteeredRuns {
     await store.check("startRun", session);
     const waiting = new WaitingStart(this.#process, this.#wire, session, how);
     try {
-      const isNext = how.whileRunning !== "queue" || (await waiting.untilNext("back"));
+      const isNext = how.whileRunning !== "queue" || (await waiting.untilFirst("back"));
       return isNext ? await this.#startWhere(session, { ...how, said, waiting }, work) : stoppedRun();
     } finally {
       // An entry that is left is removed when this process has died, or expires.
@@ -235,7 +235,7 @@ export class RedisRuns implements SteeredRuns {
       if (whileRunning === "stop") {
         await this.#process.stop(session, run);
       }
-      if (!(await waiting.untilNext(whileRunning === "stop" ? "front" : "back"))) {
+      if (!(await waiting.behind(run, whileRunning === "stop" ? "front" : "back"))) {
         return stoppedRun();
       }
     }
@@ -274,7 +274,7 @@ export class RedisRuns implements SteeredRuns {
     const { turnId, owner } = parseOptions("runs.stop", stopSchema(), options);
     const session = refOf("runs.stop", sessionId, owner);
     await this.#look("stopRun", session);
-    const isRemoved = (await this.#process.store.stopWaiting(session, turnId)) > 0;
+    const isRemoved = await this.#process.stopWaiting(session, turnId);
     // A start that waited may have begun meanwhile.
     const run = await this.#process.store.look("stopRun", session);
     if (run === undefined || run.end !== undefined || (turnId !== undefined && turnId !== run.meta.turnId)) {

@@ -35,12 +35,14 @@ export class RunProcess {
   readonly store: RunStore;
   readonly steers: SteerStore;
   readonly mailbox: Mailbox;
+  /** A stop for each start that waits in this process, by its token. */
+  readonly waiting = new Map<string, () => void>();
   readonly #setting: ProcessSetting;
   #isClosed = false;
   /** By session. */
   readonly #producers = new Map<string, Producer>();
-  /** The calls by which runs of this process began, or are about to. */
-  readonly #calls = new Set<string>();
+  /** The calls by which runs of this process began, or are about to, with their sessions. */
+  readonly #calls = new Map<string, string>();
   readonly #playing = new Set<Promise<void>>();
   readonly #feeds = new Map<string, Feed>();
 
@@ -52,8 +54,12 @@ export class RunProcess {
     this.steers = new SteerStore(wire, this.store, maxMessageBytes);
     this.mailbox = new Mailbox(wire, lostAfterMs, {
       notice: (notice) => this.#receive(notice),
-      beat: () => this.#producers.forEach((producer) => void producer.prolong()),
+      beat: () => {
+        this.#feeds.forEach((feed) => void feed.beat());
+        this.#producers.forEach((producer) => void producer.prolong());
+      },
     });
+    context.holds.mark = this.mailbox.instance;
     context.onClose.add(() => this.#close());
   }
 
@@ -62,7 +68,7 @@ export class RunProcess {
     session: SessionRef,
     { owner = session.owner, ...meta }: RunMeta,
   ): Promise<StoredRun & { readonly isNew: boolean }> {
-    this.#calls.add(meta.call);
+    this.#calls.set(meta.call, session.id);
     let isNew = false;
     try {
       const run = await this.store.begin(session, { ...meta, ...(owner !== undefined && { owner }) });
@@ -82,9 +88,11 @@ export class RunProcess {
     storedOf: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
   ): Producer {
     const { context, batchMs, maxRunBytes: maxBytes } = this.#setting;
+    const notice = { kind: "news", at: run.at, sessionId: session.id } as const;
+    const notify = (instance: string) => this.mailbox.send(instance, notice);
     const drain = () => drainSession(context, session.id);
     const steers = new RunSteers(this.steers, session, { at: run.at, storedOf });
-    const producer = new Producer({ store: this.store, session, run, batchMs, maxBytes, drain, steers });
+    const producer = new Producer({ store: this.store, session, run, batchMs, maxBytes, notify, drain, steers });
     this.#producers.set(session.id, producer);
     if (this.#isClosed) {
       producer.stop();
@@ -118,12 +126,28 @@ export class RunProcess {
   async endIfDead(session: SessionRef, run: StoredRun): Promise<boolean> {
     const { instance, call } = run.meta;
     const isOwn = instance === this.mailbox.instance;
-    const asked = { at: run.at, sessionId: session.id };
-    if (isOwn ? this.#calls.has(call) : !(await this.mailbox.isGone(instance, asked))) {
+    if (isOwn ? this.#calls.has(call) : !(await this.mailbox.isDead(instance))) {
       return false;
     }
-    await this.store.end(session, run.at, { state: "lost" });
+    const end = await this.store.end(session, run.at, { state: "lost" });
+    if (end?.state === "lost") {
+      await this.#giveUpHold(session, instance);
+    }
     return true;
+  }
+
+  /** Stops the starts that wait, of a turn or all, wherever they are; true if there are any. */
+  async stopWaiting(session: SessionRef, turnId: string | undefined): Promise<boolean> {
+    const names = await this.store.stopWaiting(session, turnId);
+    for (const name of names) {
+      const [instance, at] = name.split(" ") as [string, string];
+      // A process without a notice sees it when its turn comes.
+      const isOwn = instance === this.mailbox.instance;
+      await (isOwn ? undefined : this.mailbox.open().catch(() => undefined));
+      const notice = { kind: "stop", at, sessionId: session.id } as const;
+      await (isOwn ? this.waiting.get(at)?.() : this.mailbox.send(instance, notice).catch(() => undefined));
+    }
+    return names.length > 0;
   }
 
   /** Stops a run wherever it is. */
@@ -169,13 +193,12 @@ export class RunProcess {
       if (feed.log.next === 1) {
         await feed.refresh();
         // A run that has ended may have expired since it was looked up.
-        await (feed.instance === undefined && feed.log.end === undefined ? feed.lose() : undefined);
+        await (feed.instance === undefined && feed.log.end === undefined ? feed.lose() : this.#follow(feed));
       }
-      void feed.follow();
       yield* itemsOf(feed.log, reading);
     } finally {
       if (feed.count(-1)) {
-        this.#feeds.delete(nameOf(session, run.at));
+        this.#leave(feed);
       }
     }
   }
@@ -187,6 +210,12 @@ export class RunProcess {
     return isAsked ? producer?.steers : undefined;
   }
 
+  /** True where a run of a session may have begun in Redis, whose reply is not here yet. */
+  #isBeginning(sessionId: string): boolean {
+    const begun = this.#producers.get(sessionId)?.run.meta.call;
+    return [...this.#calls].some(([call, session]) => session === sessionId && call !== begun);
+  }
+
   #own(sessionId: string, at: string): Producer | undefined {
     const producer = this.#producers.get(sessionId);
     return producer?.log.at === at ? producer : undefined;
@@ -194,25 +223,54 @@ export class RunProcess {
 
   #feedOf(session: SessionRef, run: StoredRun): Feed {
     const name = nameOf(session, run.at);
-    const feed = this.#feeds.get(name) ?? new Feed(this, session, run);
+    const onLost = (...lost: [SessionRef, string]) => this.#giveUpHold(...lost);
+    const setting = { store: this.store, mailbox: this.mailbox, onLost };
+    const feed = this.#feeds.get(name) ?? new Feed(setting, session, run);
     this.#feeds.set(name, feed);
     return feed;
   }
 
-  #receive({ kind, at, sessionId }: Notice): void {
-    const producer = this.#own(sessionId, at);
-    if (kind === "stop") {
-      producer?.stop();
-    } else if (producer === undefined) {
-      this.#endUnknown({ id: sessionId }, at).catch(() => undefined);
+  async #follow({ instance, log, session }: Feed): Promise<void> {
+    if (instance !== undefined && log.end === undefined) {
+      await this.mailbox.send(instance, { kind: "follow", at: log.at, sessionId: session.id });
     }
   }
 
-  /** Ends a run whose beginning this process was not told of, or whose end it could not write. */
-  async #endUnknown(session: SessionRef, at: string): Promise<void> {
-    const run = await this.store.look("endRun", session);
-    if (run?.at === at && run.end === undefined && run.meta.instance === this.mailbox.instance) {
-      await this.endIfDead(session, run);
+  #leave({ instance, log, session }: Feed): void {
+    this.#feeds.delete(nameOf(session, log.at));
+    if (instance !== undefined && log.end === undefined) {
+      const notice = { kind: "leave", at: log.at, sessionId: session.id } as const;
+      this.mailbox.send(instance, notice).catch(() => undefined);
+    }
+  }
+
+  #receive({ kind, at, sessionId, from }: Notice): void {
+    const producer = this.#own(sessionId, at);
+    const feed = this.#feeds.get(nameOf({ id: sessionId }, at));
+    switch (kind) {
+      case "stop":
+        this.waiting.get(at)?.();
+        return producer?.stop();
+      case "leave":
+        return producer?.unfollow(from);
+      case "news":
+        return feed?.news();
+      case "over":
+        return void feed?.lose().catch(() => undefined);
+      case "follow":
+        // A reader on another instance may know of a run before this process does; it asks again.
+        if (producer === undefined && !this.#isBeginning(sessionId)) {
+          this.mailbox.send(from, { kind: "over", at, sessionId }).catch(() => undefined);
+        }
+        return producer?.follow(from);
+    }
+  }
+
+  /** Releases the hold that a dead process has on a session, so that the next turn need not wait until it expires. */
+  async #giveUpHold({ id }: SessionRef, instance: string): Promise<void> {
+    const ticket = await this.store.ticketOf({ id });
+    if (ticket?.startsWith(instance)) {
+      await this.#setting.context.source.data.releaseHold({ id }, ticket);
     }
   }
 

@@ -32,16 +32,16 @@ export interface StoredRun {
   readonly end: RunEnd | undefined;
 }
 
-/** An entry of a run: a batch of chunks as text, or the end. */
+/** An entry of a run: a batch of chunks as text, the mark that the rest was left out, or the end. */
 export interface RunEntry {
   readonly batch: number;
-  readonly kind: "d" | "e";
+  readonly kind: "d" | "t" | "e";
   readonly text: string;
-  /** The number of the last batch, or -1 where the rest was left out; only the end has it. */
+  /** The number of the last batch; only the end has it. */
   readonly last?: number;
 }
 
-/** With `waitReplicas`, the scripts that wait for replicas; what these lack of a run otherwise is told as missing. */
+/** With `waitReplicas`, the scripts that wait for replicas; what these lack of a run otherwise is written again. */
 const awaited: ReadonlySet<Script> = new Set([beginRunScript, endRunScript]);
 const lastBatch = "18446744073709551615";
 /** The most entries that one read returns. */
@@ -71,8 +71,11 @@ export class RunStore {
   async begin(session: SessionRef, begun: RunMeta): Promise<StoredRun & { readonly isNew: boolean }> {
     const { key } = await this.#sealed.sealer(session.id);
     const meta = { ...begun, key };
-    const args = [JSON.stringify(meta), runTtlMs.running];
-    const [word, at, other] = await this.#script("startRun", session, beginRunScript, args);
+    const [word, at, other] = await this.#script("startRun", session, beginRunScript, [
+      JSON.stringify(meta),
+      runTtlMs.running,
+      "",
+    ]);
     if (word === "BUSY") {
       const run = storedRun(session, [at!, other!, ""]);
       refuseOwner(session, run.meta.owner);
@@ -81,15 +84,31 @@ export class RunStore {
     return { at: at!, meta, end: undefined, isNew: true };
   }
 
+  /** Begins the same run again where Redis lost it; false if it has ended, or a newer one has begun. */
+  async beginAgain(session: SessionRef, { at, meta }: StoredRun): Promise<boolean> {
+    const args = [JSON.stringify(meta), runTtlMs.running, at];
+    const [word] = await this.#script("startRun", session, beginRunScript, args);
+    return word === "BEGUN";
+  }
+
+  /** Ends a run behind what is there of it; returns the end that counts, or undefined where nothing of it is left. */
+  async end(session: SessionRef, at: string, end: RunEnd): Promise<RunEnd | undefined> {
+    const counts = await this.endBehind(session, at, end, "");
+    return typeof counts === "object" ? counts : undefined;
+  }
+
   /**
-   * Ends a run behind its last batch, by its producer, or what is there of it. Returns the end that counts; undefined
-   * where nothing of the run is left.
+   * Ends a run behind its last entry. Returns the end that counts; how many entries Redis has, where it lost some; or
+   * `gone`, where nothing of the run is left.
    */
-  async end(session: SessionRef, at: string, end: RunEnd, last?: number): Promise<RunEnd | undefined> {
+  async endBehind(session: SessionRef, at: string, end: RunEnd, last: number | ""): Promise<RunEnd | number | "gone"> {
     const ttl = end.state === "waiting" ? runTtlMs.waiting : runTtlMs.ended;
-    const args = [at, JSON.stringify(end), ttl, last ?? ""];
-    const [word, counts] = await this.#script("endRun", session, endRunScript, args);
-    return word === "ENDED" ? runEndIn(counts, session.id) : undefined;
+    const args = [at, JSON.stringify(end), ttl, last];
+    const [word, detail] = await this.#script("endRun", session, endRunScript, args);
+    if (word === "ENDED") {
+      return runEndIn(detail, session.id);
+    }
+    return word === "BEHIND" ? Number(detail) : "gone";
   }
 
   /** The newest run of a session. @throws ConflictError `other_owner`. */
@@ -109,18 +128,14 @@ export class RunStore {
     return first && runMetaIn(first[1][1], session.id);
   }
 
-  /** Adds an entry; false where the run has ended, or a newer one has begun. A repetition adds nothing. */
-  async add(session: SessionRef, run: StoredRun, entry: RunEntry): Promise<boolean> {
-    const { batch, kind, text } = entry;
-    const [word] = await this.#script("addToRun", session, addToRunScript, [run.at, batch, kind, text]);
-    return word === "GONE" ? (await this.beginAgain(session, run)) && this.add(session, run, entry) : word === "ADDED";
-  }
-
-  /** Writes the begin of a run again, of which Redis lost all; false where it was erased, or a newer one has begun. */
-  async beginAgain(session: SessionRef, { at, meta }: StoredRun): Promise<boolean> {
-    const args = [at, 0, "b", JSON.stringify(meta), runTtlMs.running];
-    const [word] = await this.#script("addToRun", session, addToRunScript, args);
-    return word === "ADDED";
+  /**
+   * Adds an entry behind the one before it, and returns how many Redis has then: fewer where it lost some. `gone`: it
+   * has lost the run; `late`: the run has ended, or a newer one has begun. A repetition adds nothing.
+   */
+  async add(session: SessionRef, at: string, entry: RunEntry): Promise<number | "gone" | "late"> {
+    const args = [at, entry.batch, entry.kind, entry.text];
+    const [word, last] = await this.#script("addToRun", session, addToRunScript, args);
+    return word === "ADDED" ? Number(last) : word === "GONE" ? "gone" : "late";
   }
 
   /** Entries of a run from a batch on, or its end only. */
@@ -135,12 +150,21 @@ export class RunStore {
     }));
   }
 
-  /** Stops the starts that wait for the run of a session, of a turn or all, and returns their number. */
-  async stopWaiting(session: SessionRef, turnId = ""): Promise<number> {
-    const name = { operation: "stopRun", sessionId: session.id };
+  /** Stops the starts that wait for the run of a session, of a turn or all; returns their names in the queue. */
+  async stopWaiting(session: SessionRef, turnId = ""): Promise<string[]> {
     const call = { script: stopWaitingScript, keys: [this.#keys(session).queue], args: [turnId], writes: true };
-    const [, ...names] = (await this.#wire.runner.run(name, call)) as string[];
-    return names.length;
+    const [, ...names] = (await this.#wire.runner.run(
+      { operation: "stopRun", sessionId: session.id },
+      call,
+    )) as string[];
+    return names;
+  }
+
+  /** The ticket that holds a session. */
+  async ticketOf({ id }: SessionRef): Promise<string | undefined> {
+    const args = [sessionKeys(this.#wire.keyPrefix, id).state, "holder"];
+    const holder = (await this.#send("endRun", { id }, { verb: "hget", args })) as string | null;
+    return holder?.split(" ")[0];
   }
 
   /** Lets a run that takes long live on, and what was said to it. */

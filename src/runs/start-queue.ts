@@ -7,8 +7,9 @@ import type { RedisWire } from "../store/redis-store/redis-session-store.js";
 import { sessionLabel } from "../store/contract/refusals.js";
 import type { SessionRef } from "../store/contract/session-ref.js";
 import { queueRunScript } from "./lua/scripts.js";
+import { runStart } from "./run-log.js";
 import type { RunProcess } from "./run-process.js";
-import { runTtlMs } from "./run-store.js";
+import { runTtlMs, type StoredRun } from "./run-store.js";
 
 /** A start that may have to wait. */
 export interface WaitingTurn {
@@ -22,7 +23,7 @@ type QueuePlace = "front" | "back" | "leave";
 
 /** The most starts that wait for the run of a session. */
 const mostWaiting = 20;
-const [firstPauseMs, longestPauseMs] = [25, 200];
+const [firstPauseMs, longestPauseMs] = [25, 250];
 
 /**
  * A start that waits for the run of another turn to end. They go in the order in which they came, on whichever
@@ -34,6 +35,8 @@ export class WaitingStart {
   readonly #session: SessionRef;
   readonly #turn: WaitingTurn;
   readonly #tooLate: AbortSignal;
+  readonly #stopped = new AbortController();
+  readonly #token = randomToken();
   /** The name of the start in the queue: its process, a token, and the turn. */
   readonly #name: string;
   #isQueued = false;
@@ -46,7 +49,7 @@ export class WaitingStart {
     this.#session = session;
     this.#turn = turn;
     this.#tooLate = AbortSignal.timeout(turn.waitMs);
-    this.#name = `${process.mailbox.instance} ${randomToken()} ${turn.turnId}`;
+    this.#name = `${process.mailbox.instance} ${this.#token} ${turn.turnId}`;
   }
 
   /** True for one that was in the queue: its session may have been erased or claimed meanwhile. */
@@ -61,36 +64,46 @@ export class WaitingStart {
     return isOwn && ["done", "waiting", undefined].includes(run.end?.state);
   }
 
+  /** Queues, and waits for the end of a run and of those in front; false for a start that was stopped. */
+  async behind(run: StoredRun, place: QueuePlace): Promise<boolean> {
+    const [word] = await this.#queue(place);
+    if (word === "STOPPED") {
+      return false;
+    }
+    this.#since ??= run.at;
+    await this.#endOf(run);
+    return this.untilFirst(place);
+  }
+
   /**
-   * Queues, and waits until nobody is in front and no run is under way; false for a start that was stopped. Returns at
-   * once where the run of the same turn is under way.
+   * Queues, and waits until nobody is in front; false for a start that was stopped. Returns at once where the run of
+   * the same turn is under way.
    *
    * @throws ConflictError `busy` after the longest wait; the reason of the signal.
    */
-  async untilNext(place: QueuePlace): Promise<boolean> {
-    let isGone = false;
+  async untilFirst(place: QueuePlace): Promise<boolean> {
     for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
       this.#refuse();
       const [word, first] = await this.#queue(place);
-      if (word === "STOPPED") {
-        return false;
+      if (word !== "BEHIND") {
+        return word === "FIRST";
       }
       const run = await this.#process.store.look("startRun", this.#session);
-      const isRunning = run !== undefined && run.end === undefined;
+      const isRunning =
+        run !== undefined && run.end === undefined && !(await this.#process.endIfDead(this.#session, run));
       const isOwn = isRunning && run.meta.turnId === this.#turn.turnId;
       this.#since ??= isOwn ? "0" : (run?.at ?? "0");
-      // A run that has gone was erased with its session, whose starts are stopped next.
-      const isOver = !isRunning && (run !== undefined || this.#since === "0" || isGone);
-      if (isOwn || (word === "FIRST" && isOver)) {
+      if (isOwn) {
         return true;
       }
-      isGone = run === undefined;
       if (isRunning) {
-        await this.#process.endIfDead(this.#session, run);
-      } else if (first !== undefined && (await this.#process.mailbox.isDead(first.split(" ")[0]!))) {
-        await this.#remove(first);
+        await this.#endOf(run);
+        pause = firstPauseMs;
+      } else if (await this.#process.mailbox.isDead(first!.split(" ")[0]!)) {
+        await this.#remove(first!);
+      } else {
+        await delay(pause);
       }
-      await delay(pause);
     }
   }
 
@@ -101,12 +114,24 @@ export class WaitingStart {
     }
     const [word] = await this.#queue("leave");
     this.#isQueued = false;
+    this.#process.waiting.delete(this.#token);
     return word === "STOPPED";
+  }
+
+  /** Waits for the end of a run. @throws as {@link WaitingStart.untilFirst}. */
+  async #endOf(run: StoredRun): Promise<void> {
+    const signals = [this.#turn.signal, this.#tooLate, this.#stopped.signal];
+    const items = this.#process.read(this.#session, run, { from: runStart, signals, stored: async () => [] });
+    while (!(await items.next()).done) {
+      // Only the end counts.
+    }
+    this.#refuse();
   }
 
   async #queue(place: QueuePlace): Promise<readonly [word: string, first?: string]> {
     const name = { operation: "startRun", sessionId: this.#session.id };
     this.#isQueued = true;
+    this.#process.waiting.set(this.#token, () => this.#stopped.abort());
     const call = { script: queueRunScript, keys: [this.#key], writes: true };
     const args = [this.#name, runTtlMs.running, mostWaiting, place];
     const reply = (await this.#wire.runner.run(name, { ...call, args })) as [string, string?];

@@ -19,7 +19,12 @@ const endSchema = lazy(() =>
     error: z.optional(z.string()),
   }),
 );
-const noticeSchema = lazy(() => z.object({ kind: z.enum(["stop", "ask"]), at: z.string(), sessionId: z.string() }));
+const letterSchema = lazy(() =>
+  z.object({
+    kind: z.enum(["follow", "leave", "stop", "news", "over"]),
+    ...{ at: z.string(), sessionId: z.string(), from: z.string() },
+  }),
+);
 
 /** The facts of a run, from their text. @throws RecordError `corrupt` */
 export function runMetaIn(text: unknown, sessionId: string): RunMeta {
@@ -31,10 +36,10 @@ export function runEndIn(text: unknown, sessionId: string): RunEnd {
   return endSchema().safeParse(jsonIn(text)).data ?? unreadable(sessionId);
 }
 
-/** The notices in the mail. They are hints, so those that cannot be read are left out. */
-export function noticesIn(texts: readonly string[]): Notice[] {
-  const notices = texts.flatMap((text) => jsonIn(text) ?? []);
-  return notices.flatMap((notice) => noticeSchema().safeParse(notice).data ?? []);
+/** The notices in a text of the mail. Notices are hints, so those that cannot be read are left out. */
+export function noticesIn(text: unknown): Notice[] {
+  const notices = jsonIn(text);
+  return (Array.isArray(notices) ? notices : []).flatMap((notice) => letterSchema().safeParse(notice).data ?? []);
 }
 
 function jsonIn(text: unknown): unknown {

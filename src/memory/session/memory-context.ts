@@ -27,7 +27,7 @@ import { refreshedOnRead } from "../../store/contract/refreshing-store.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { counterField, type TokenCounter } from "../../conversation/tokens/token-counter.js";
 import type { SessionRef } from "../../store/contract/session-ref.js";
-import { LocalHolds } from "./hold/held-turn.js";
+import { LocalHolds } from "./hold/local-holds.js";
 import { Recounts } from "./recounts.js";
 import { StoredForms, type BeforeStore } from "./stored-forms.js";
 

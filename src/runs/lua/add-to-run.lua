@@ -1,20 +1,22 @@
--- Adds a batch to a run, or its begin again, batch 0, where Redis lost all of the run.
+-- Adds a batch to a run, behind the one before it only: what a server lost, as by a failover, leaves no gap.
 --
 -- KEYS: run.
--- ARGV: the run's time; the number of the batch; its kind; its text; milliseconds to live, with the begin only.
--- Replies: ADDED | OVER (the run has ended, was erased, or a newer one has begun) | GONE (all of it is lost).
+-- ARGV: the run's time; the number of the batch; its kind; its text.
+-- Replies: ADDED and the number of the last batch that is there, which is a smaller one where those between were lost |
+--   GONE (nothing of the run is there) | LATE (it has ended, or a newer one has begun).
 --
 -- twin: none, runs are kept in Redis only
 --
 --- @include top-of-run
 
-local run, at, id, kind, text, ttl = KEYS[1], ARGV[1], ARGV[1] .. '-' .. ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local run, at, batch, kind, text = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local topAt, last, fields = topOfRun(run)
+if not topAt or tonumber(topAt) < tonumber(at) then return { 'GONE' } end
+if topAt == at and tonumber(last) == batch - 1 then
+  redis.call('XADD', run, at .. '-' .. batch, kind, text)
+  return { 'ADDED', batch }
+end
 -- The same call, sent again because its reply was lost.
-if redis.call('XRANGE', run, id, id)[1] then return { 'ADDED' } end
-local topAt, _, fields = topOfRun(run)
-local isLost = not topAt or tonumber(topAt) < tonumber(at)
-if not isLost and (topAt ~= at or fields[1] == 'e') then return { 'OVER' } end
-if isLost and not ttl then return { 'GONE' } end
-redis.call('XADD', run, id, kind, text)
-if ttl then redis.call('PEXPIRE', run, ttl) end
-return { 'ADDED' }
+if redis.call('XRANGE', run, at .. '-' .. batch, at .. '-' .. batch)[1] then return { 'ADDED', batch } end
+if topAt ~= at or fields[1] == 'e' then return { 'LATE' } end
+return { 'ADDED', last }

@@ -49,6 +49,8 @@ export interface RedisWire {
   readonly keyPrefix: string;
   /** Milliseconds. */
   readonly commandTimeout: number;
+  /** Opens another connection, see {@link Connection.another}. */
+  readonly another: Connection["another"];
 }
 
 /** The wire of a store in Redis; undefined for any other store. */
@@ -87,7 +89,7 @@ export class RedisSessionStore implements SessionStore {
       return undefined;
     }
     const { keyPrefix, commandTimeout } = store.#options;
-    return { runner: store.#runner, keyPrefix, commandTimeout };
+    return { runner: store.#runner, keyPrefix, commandTimeout, another: () => store.#connection.another() };
   }
 
   /** `owner` names the class that the user constructs, for errors about the options. */

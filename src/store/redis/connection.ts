@@ -16,10 +16,12 @@ export interface Connection {
   close(milliseconds: number): Promise<void>;
   /** Replaces a connection that was opened here by a new one; leaves a client of the application alone. */
   renew(): void;
+  /** Opens another connection to the same server, for commands that block. Who asks for it disconnects it. */
+  another(): Promise<OwnClient>;
 }
 
 /** A client that was opened here. */
-interface OwnClient extends RedisClient {
+export interface OwnClient extends RedisClient {
   readonly status: string;
   /** The socket, once there is one. */
   readonly stream?: { on(event: "error", listener: () => void): unknown };
@@ -52,7 +54,31 @@ export function openConnection(owner: string, source: ConnectionSource, commandT
     return ownConnection(withTimeouts(connectionOptions(owner, checkedConfig(owner, config)), commandTimeout));
   }
   const checked = checkedClient(owner, client);
-  return { client: async () => checked, close: async () => undefined, renew: () => undefined };
+  const another = async () => duplicateOf(owner, checked);
+  return { client: async () => checked, close: async () => undefined, renew: () => undefined, another };
+}
+
+/** Commands that block have no timeouts: who sends them watches them. Nothing is sent again by itself. */
+const blocking = { socketTimeout: undefined, commandTimeout: undefined, autoResendUnfulfilledCommands: false };
+
+function duplicateOf(owner: string, client: RedisClient): OwnClient {
+  const { duplicate, options, isCluster } = client as unknown as {
+    readonly duplicate?: (...args: unknown[]) => OwnClient;
+    readonly options?: { readonly redisOptions?: object };
+    readonly isCluster?: boolean;
+  };
+  if (duplicate === undefined) {
+    throw new ConfigurationError("client", `${owner}: the client has no method duplicate(), which runs need.`);
+  }
+  const settings = { ...blocking, enableAutoPipelining: false };
+  const opened = isCluster
+    ? duplicate.call(client, [], {
+        enableAutoPipelining: false,
+        redisOptions: { ...options?.redisOptions, ...blocking },
+      })
+    : duplicate.call(client, { ...settings, retryStrategy: pauseBeforeRetry });
+  ConnectionWatch.ofOwn(opened);
+  return opened;
 }
 
 function checkedClient(owner: string, client: unknown): RedisClient {
@@ -120,6 +146,7 @@ function ownConnection(options: ConnectionOptions): Connection {
       }
     },
     renew: () => void opened?.then((client) => client.disconnect(true)).catch(() => undefined),
+    another: () => connect({ ...options, options: { ...options.options, ...blocking } }),
   };
 }
 

@@ -70,7 +70,7 @@ export const besideReaders: Readonly<Record<string, Reader>> = {
     const opened = await reader.open({ member: "\u0000checkpoint", record, writes });
     return reader.tuple(opened, await reader.openItems(new Map(items.entries())));
   },
-  "run-notices": (text) => noticesIn([text]),
+  "run-notices": (text) => noticesIn(text),
   "run-facts": (text) => runMetaIn(text, "s"),
   "run-end": (text) => runEndIn(text, "s"),
   "run-chunks": (text) => {
