@@ -1,3 +1,5 @@
+import { HumanMessage } from "@langchain/core/messages";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
@@ -124,6 +126,27 @@ describe("A session whose slot is being moved", () => {
       const left = Object.values({ ...keys, ...threadKeys(keyPrefix, "s") }).map((key) => other.exists(key));
       return !(await Promise.all(left)).includes(1);
     });
+  });
+
+  it.each(["log", "state", "ids", "tombstone"] as const)("is listed and named where its %s moved", async (part) => {
+    const keyPrefix = uniquePrefix();
+    const memory = new RedisChatMemory({ client: other, redis: { keyPrefix, commandTimeout: 2_000 } });
+    written = new RedisSessionStore({ client: other, keyPrefix, commandTimeout: 40_000 });
+    const keys = sessionKeys(keyPrefix, "s");
+    await memory.history("t", { owner: "ann" }).addMessages([new HumanMessage("hi")]);
+    await memory.history("s", { owner: "ann" }).addMessages([new HumanMessage("hi")]);
+    const isErased = part === "tombstone";
+    await (isErased && memory.sessions.delete("s", { owner: "ann", guardMs: 1_000 }));
+    await memory.drain();
+    const { moveKey, moveAllKeys, finish } = await beginMove(cluster, keys.state);
+    await moveKey(isErased ? keys.state : keys[part]);
+    const { sessions } = await memory.sessions.list({ owner: "ann" });
+    expect(sessions.map(({ sessionId }) => sessionId).sort()).toEqual(isErased ? ["t"] : ["s", "t"]);
+    await (isErased && expect(memory.sessions.get("s", { owner: "ann" })).resolves.toBeUndefined());
+    await moveAllKeys();
+    await finish();
+    await until("the tombstones have expired", async () => !isErased || (await other.exists(keys.state)) === 0);
+    await memory.close();
   });
 
   it("is that of items, the last of which is removed", async () => {

@@ -1,3 +1,4 @@
+import { cursorText } from "../../src/memory/sessions/cursor.js";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
@@ -115,7 +116,9 @@ describe.each(stores)("the sessions of a memory in %s", (_, open) => {
     await refused("title", () => memory.history("s", { title: "x".repeat(1_001) }));
     await refused("limit", () => memory.sessions.list({ owner: "ann", limit: 0 }));
     await refused("limit", () => memory.sessions.list({ owner: "ann", limit: 1_001 }));
-    for (const cursor of ["", "x", "YWZ0ZXI6MQ==", Buffer.from("after:-1").toString("base64url")]) {
+    const { next: ofSearch } = await memory.sessions.search({ text: "x", maxMessages: 1 });
+    const long = cursorText({ page: { score: 1, member: "m".repeat(4_096) } });
+    for (const cursor of ["", "x", "YWZ0ZXI6MQ==", ofSearch ?? cursorText({ after: "a" }), cursorText({}), long]) {
       await refused("cursor", () => memory.sessions.list({ owner: "ann", cursor }));
     }
     await refused("guardMs", () => memory.sessions.delete("s", { guardMs: 0 }));

@@ -116,9 +116,22 @@ describe("toStoreError", () => {
     expect(inspect(unknown, { depth: 9, showHidden: true })).not.toContain("the text");
   });
 
-  it("takes a refused certificate for a mistake that trying again does not mend", () => {
-    const refused = Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+  it.each([
+    "DEPTH_ZERO_SELF_SIGNED_CERT",
+    "CERT_HAS_EXPIRED",
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    "ERR_TLS_CERT_ALTNAME_INVALID",
+    "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED",
+    "ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE",
+  ])("takes a refused certificate for a mistake that trying again does not mend (%s)", (code) => {
+    const refused = Object.assign(new Error("the certificate is refused"), { code });
     expect(toStoreError(refused, call)).toMatchObject({ code: "unavailable", retryable: false });
+  });
+
+  it("takes no name of a host, and no reply, for a certificate", () => {
+    const away = Object.assign(new Error("getaddrinfo ENOTFOUND CERT-1.local"), { code: "ENOTFOUND" });
+    expect(toStoreError(away, call).message).not.toContain("certificate");
+    expect(toStoreError(reply("ERR value CERT"), call).message).not.toContain("certificate");
   });
 
   it("reads the code of a failed connection from the message where ioredis keeps it there only", () => {

@@ -91,6 +91,11 @@ describe("the result of a call of one of OpenAI's own kinds of tools", () => {
     ["by a raw output", [raw, result("c1")], free],
     ["not by the ids of items, which are left out", [noted, result("c1", { customTool: true })], fixed],
     ["not by a mark of the result alone", [asked(call("c1", false)), result("c1", { customTool: true })], fixed],
+    [
+      "not by a mark that is false, which stays",
+      [asked(call("c1", false)), result("c1", { customTool: false })],
+      fixed,
+    ],
     ["where it is missing", [asked(call("c1", true))], free],
     [
       "beside one of a function",

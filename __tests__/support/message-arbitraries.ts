@@ -56,7 +56,8 @@ export function anyJson(): fc.Arbitrary<unknown> {
 /** What an artifact may hold beyond JSON: dates, bytes, big integers, maps, sets and odd numbers too. */
 export function anyValue(): fc.Arbitrary<unknown> {
   const beyondJson = fc.oneof(
-    fc.date({ noInvalidDate: false }),
+    // Node.js compares two invalid dates as different.
+    fc.date({ noInvalidDate: true }),
     fc.bigInt(),
     fc.uint8Array({ maxLength: 20 }),
     fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),

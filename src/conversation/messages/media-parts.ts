@@ -10,12 +10,12 @@ export function audioPart({ kind, data, mimeType }: Media): object | undefined {
 
 /** A file by the id that the provider gave it, or with its data; undefined where it has neither. */
 export function filePart({ kind, data, mimeType, fileId, name = "file" }: Media): object | undefined {
-  if (kind !== "file" || (data === undefined && fileId === undefined)) {
+  if (kind !== "file" || (!data && fileId === undefined)) {
     return undefined;
   }
   return {
     type: "file",
-    file: data === undefined ? { file_id: fileId } : { file_data: dataUrl(data, mimeType), filename: name },
+    file: !data ? { file_id: fileId } : { file_data: dataUrl(data, mimeType), filename: name },
   };
 }
 

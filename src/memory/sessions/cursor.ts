@@ -24,15 +24,17 @@ export function cursorText(place: SearchPlace): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
+const longestCursor = 4_096;
+
 /**
  * Decodes a cursor of a page of `user`.
  *
- * @throws ConfigurationError `cursor` for any other text.
+ * @throws ConfigurationError `cursor` for any other text, and where the place is to name a page and names none.
  */
-export function placeIn(user: string, cursor: unknown): SearchPlace {
-  const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString() : "";
-  const { data } = schema().safeParse(valueIn(text));
-  if (data === undefined) {
+export function placeIn(user: string, cursor: unknown, { namesPage = false } = {}): SearchPlace {
+  const isCursor = typeof cursor === "string" && cursor.length <= longestCursor;
+  const { data } = schema().safeParse(valueIn(isCursor ? Buffer.from(cursor, "base64url").toString() : ""));
+  if (data === undefined || (namesPage && data.page === undefined)) {
     throw new ConfigurationError("cursor", `${user}: option "cursor" must be the "next" of an earlier page.`);
   }
   return data as SearchPlace;

@@ -84,7 +84,7 @@ export class MemorySessions {
     if (cursor === null) {
       return { sessions: [], next: null };
     }
-    const before = cursor === undefined ? undefined : placeIn("sessions.list", cursor).page;
+    const before = cursor === undefined ? undefined : placeIn("sessions.list", cursor, { namesPage: true }).page;
     const page = await this.#store.lists.list(owner, withoutUndefined({ limit, before }));
     const next = page.next === undefined ? null : cursorText({ page: page.next });
     return { sessions: page.sessions.map(listedSession), next };

@@ -24,6 +24,8 @@ import type { SessionStore } from "../../store/contract/session-store.js";
 
 /** Sessions of a page of a list. */
 const listPage = 200;
+/** Sessions of all owners that are sorted at a time. */
+const sortedSessions = 10_000;
 /** Sessions that are searched at a time. */
 const searchedAtOnce = 8;
 const pageMessages = 100;
@@ -159,11 +161,18 @@ class Search {
 
   /** All sessions, by their ids. Each time they are found by a scan of all keys. */
   async #ofAll({ after = "" }: SearchPlace): Promise<Batch> {
-    const ids: string[] = [];
+    let [ids, isMore]: [string[], boolean] = [[], false];
     for await (const id of this.#store.lists.scan()) {
-      ids.push(...(id > after ? [id] : []));
+      if (id > after && ids.push(id) === 2 * sortedSessions) {
+        [ids, isMore] = [ids.sort().slice(0, sortedSessions), true];
+      }
     }
-    return { sessions: ids.sort().map((sessionId) => ({ sessionId })), next: null };
+    const sessions = ids.sort().slice(0, sortedSessions);
+    const last = isMore || ids.length > sessions.length ? sessions.at(-1) : undefined;
+    return {
+      sessions: sessions.map((sessionId) => ({ sessionId })),
+      next: last === undefined ? null : { after: last },
+    };
   }
 
   #leaveOut(sessionId: string, error: unknown): undefined {

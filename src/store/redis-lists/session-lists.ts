@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../base/bounded-map.js";
 import { randomToken } from "../../base/ids.js";
 import { MemoryError, StoreError } from "../../base/errors.js";
 import { sessionKeys } from "../redis/keys.js";
@@ -27,6 +28,8 @@ const graceMs = 60_000;
 const swept = 3;
 /** Milliseconds until an entry that failed is sent again. */
 const retryMs = 2_000;
+/** Failed entries that are kept. */
+const capacity = 10_000;
 
 /** A session that was created from elsewhere. */
 export interface CreatedFrom<T> {
@@ -49,7 +52,8 @@ export class RedisLists implements Omit<SessionLists, "flush"> {
   readonly #writes: ListWrites;
   readonly #aside: (work: Promise<unknown>) => void;
   /** Sessions that will be entered again. */
-  readonly #retried = new Set<string>();
+  readonly #failed = new BoundedMap<string, WrittenSession>(capacity);
+  #timer: NodeJS.Timeout | undefined;
 
   /** `aside` takes work that nobody awaits. */
   constructor(runner: ScriptRunner, keyPrefix: string, aside: (work: Promise<unknown>) => void) {
@@ -140,17 +144,31 @@ export class RedisLists implements Omit<SessionLists, "flush"> {
 
   /** Enters a session in a list. Never fails: what failed is sent again. */
   enter(written: WrittenSession): Promise<OwnEntry | undefined> {
-    const entered = this.#writes.enter(written).catch((error: unknown) => this.#retryLater(written, error));
+    const key = `${written.sessionId}\n${written.owner}`;
+    const entered = this.#writes.enter(written).then(
+      (entry) => {
+        this.#failed.delete(key);
+        return entry;
+      },
+      (error: unknown) => {
+        if (!(StoreError.isInstance(error) && error.code === "closed")) {
+          this.#failed.set(key, written);
+          this.#timer ??= setTimeout(() => void this.#retry(), retryMs).unref();
+        }
+        return undefined;
+      },
+    );
     this.#aside(entered);
     return entered;
   }
 
-  #retryLater(written: WrittenSession, error: unknown): undefined {
-    const key = `${written.sessionId}\n${written.owner}`;
-    if (!this.#retried.has(key) && !(StoreError.isInstance(error) && error.code === "closed")) {
-      this.#retried.add(key);
-      const retry = () => void (this.#retried.delete(key) && this.enter(written));
-      setTimeout(retry, retryMs).unref();
+  /** Sends again what failed, up to the first that fails again. */
+  async #retry(): Promise<void> {
+    this.#timer = undefined;
+    for (const written of [...this.#failed.values()]) {
+      if ((await this.enter(written)) === undefined) {
+        return;
+      }
     }
   }
 

@@ -50,7 +50,9 @@ export class StoredDetails {
       runOnSession(this.#runner, { operation: "describeSession", sessionId: id }, { ...call, keys });
     const first = (await read([state])) as unknown[];
     // Other keys may say more: a hold, say, has created the lost state of a session again.
-    const isUnclear = owner !== undefined && (first[0] === "NONE" || !(first[5] as unknown[]).includes("next"));
+    const [known, isErased] = first;
+    const isUnclear =
+      owner !== undefined && (known === "NONE" ? isErased === undefined : !(first[5] as unknown[]).includes("next"));
     const [word, epoch, messages, , expires, list] = isUnclear ? ((await read([log, ids, state])) as unknown[]) : first;
     if (word === "NONE") {
       return undefined;
@@ -103,27 +105,28 @@ export class StoredDetails {
 
   async #read(name: CallName, ids: readonly string[]): Promise<Found[]> {
     const reads = ids.map((id) => {
-      const { log, state } = sessionKeys(this.#keyPrefix, id);
+      const { state } = sessionKeys(this.#keyPrefix, id);
       return [
         { verb: "hmget", args: [state, ...fields, "erased"] },
         { verb: "pttl", args: [state] },
         { verb: "time", args: [] },
-        { verb: "exists", args: [log] },
       ];
     });
     const replies = ids.length === 0 ? [] : await this.#runner.transactions(name, reads);
-    return (replies as Reply[]).map(([values, left, [seconds, micros], logs], index): Found => {
+    const found = (replies as Reply[]).map(([values, left, [seconds, micros]], index): Found => {
       const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
       const details = detailsFrom(ids[index]!, values, Number(left) >= 0 ? now + Number(left) : undefined);
-      if (isText(values[fields.length])) {
-        return "erased";
-      }
-      return !isUnclear(details) ? details! : Number(logs) > 0 ? "damaged" : "missing";
+      return isText(values[fields.length]) ? "erased" : isUnclear(details) ? "missing" : details!;
     });
+    // Apart from the state: a cluster refuses two keys of a slot together while it moves them.
+    const logs = ids.filter((_, index) => found[index] === "missing").map((id) => sessionKeys(this.#keyPrefix, id).log);
+    const asked = logs.map((log) => [{ verb: "exists", args: [log] }]);
+    const left = logs.length === 0 ? [] : await this.#runner.transactions(name, asked);
+    return found.map((answer) => (answer === "missing" && Number(left.shift()![0]) > 0 ? "damaged" : answer));
   }
 }
 
-type Reply = [values: (string | null)[], left: unknown, time: [unknown, unknown], logs: unknown];
+type Reply = [values: (string | null)[], left: unknown, time: [unknown, unknown]];
 
 /** True where other keys may say more: a hold, say, has created the lost state of a session again. */
 function isUnclear(details: SessionDetails | undefined): boolean {

@@ -50,7 +50,7 @@ const unknownOutcome = "the outcome is unknown, and the same call again is safe"
 // The code may stand anywhere: Redis 6 puts "ERR Error running script …" before the code of an error inside a script.
 const causes: readonly Cause[] = [
   {
-    pattern: /\w*CERT(_|\b)|^UNABLE_TO_VERIFY/,
+    pattern: /^[A-Z\d_]*(CERT|UNABLE_TO_VERIFY)[A-Z\d_]*$/,
     retryable: false,
     sentence: "the certificate of %s was refused",
     advice: "Check the host name and the option tls.ca",

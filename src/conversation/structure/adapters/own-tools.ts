@@ -93,7 +93,9 @@ const marks = { custom: "customTool", computer: "computer_call_output" };
  */
 export function responsesResult(message: BaseMessage, part: OwnToolPart | undefined): BaseMessage {
   const { additional_kwargs: given } = message;
-  const bare = without(fieldsOf(given), marks.custom, ...(isScreenshot(message) ? ["type"] : []));
+  const fields = fieldsOf(given);
+  const wrong = [...(fields[marks.custom] ? [marks.custom] : []), ...(isScreenshot(message) ? ["type"] : [])];
+  const bare = without(fields, ...wrong);
   const marked = {
     ...bare,
     ...(part === "custom-result" && { [marks.custom]: true }),

@@ -16,7 +16,8 @@ local s = loadSession(state, KEYS[2] and KEYS[1], KEYS[2])
 local refusal = gate(cjson.decode(ARGV[1]), s, wanted == 'details' and 'owner' or 'owner key')
 if refusal then return refusal end
 -- Only ids without a message: a new session begins.
-if s.erased or (s.epoch == '' and s.length == 0 and (s.known == 0 or not s.damaged)) then return { 'NONE' } end
+if s.erased then return { 'NONE', 'erased' } end
+if s.epoch == '' and s.length == 0 and (s.known == 0 or not s.damaged) then return { 'NONE' } end
 for _, name in ipairs(redis.call('HKEYS', state)) do
   local isDetail = name ~= 'head' and name:sub(1, 5) ~= 'side:'
   if wanted == 'details' and isDetail or name:sub(1, #wanted) == wanted then
