@@ -1,11 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { ConfigurationError } from "../../base/errors.js";
 import { inspectedAs } from "../../base/inspected-as.js";
-import { parseJson } from "../../base/json-value.js";
+import { copyJson, parseJson } from "../../base/json-value.js";
 import { type SimulatedCall, type WrittenCall, writeCalls } from "../../conversation/messages/simulated-calls.js";
 import { fromLangChain, toLangChain } from "./conversion/langchain-conversion.js";
 import { checkArgument, checkMark, checkNotes } from "./message-arguments.js";
-import { copyJson } from "../../base/json-value.js";
 import { parseMessage, parseMessages, requestMessage } from "./message-schema.js";
 import type { ContentPart, MessageNotes, MessageRole, MessageToolCall, OpenAIMessage } from "./message.js";
 import type { OpenAIRequestMessage } from "./request.js";

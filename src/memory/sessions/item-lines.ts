@@ -33,32 +33,22 @@ export async function* exportData(
   },
 ): AsyncGenerator<ExportedData> {
   yield* exportThreads(store, owner, sessions);
-  yield* exportItems(store, owner === undefined ? [[]] : namespaces);
-}
-
-/** Exports the items of namespaces and their descendants; a line each. The empty namespace is that of all items. */
-async function* exportItems(
-  store: SessionStore,
-  namespaces: readonly (readonly string[])[],
-): AsyncGenerator<ExportedData> {
   const { wire, ring } = besideOf(store);
-  const pieceOf = async (item: StoredItemRecord) => ({ kind: "item" as const, id: "", ...(await tried(item, ring)) });
+  const piece = { kind: "item", id: "" } as const;
+  const exported = (item: StoredItemRecord): Promise<ExportedData> =>
+    itemLine(item, ring).then(
+      (line) => ({ ...piece, line }),
+      (error: unknown) => ({ ...piece, error }),
+    );
   try {
-    for (const namespace of wire === undefined ? [] : namespaces) {
+    // The empty namespace is that of all items.
+    for (const namespace of wire === undefined ? [] : owner === undefined ? [[]] : namespaces) {
       for await (const page of readItems(wire!, namespace)) {
-        yield* await Promise.all(page.map(pieceOf));
+        yield* await Promise.all(page.map(exported));
       }
     }
   } catch (error) {
-    yield { kind: "item", id: "", error };
-  }
-}
-
-async function tried(item: StoredItemRecord, ring: KeyRing | undefined) {
-  try {
-    return { line: await itemLine(item, ring) };
-  } catch (error) {
-    return { error };
+    yield { ...piece, error };
   }
 }
 
