@@ -1,7 +1,8 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import type { OwnEntry, OwnerLists } from "./owner-lists.js";
 
-const capacity = 10_000;
+/** The most sessions of which a process keeps something. */
+export const capacity = 10_000;
 /** A list outlives what it was kept for by a fifth of the time to live: the half of it lets most writes go without. */
 const kept = 1.2;
 const needed = 1.1;
@@ -72,6 +73,7 @@ export class ListWrites {
   }
 }
 
-function keyOf({ owner, sessionId }: WrittenSession): string {
+/** A name for the entry of a session, which no other has. */
+export function keyOf({ owner, sessionId }: WrittenSession): string {
   return `${Buffer.byteLength(owner)} ${owner} ${sessionId}`;
 }

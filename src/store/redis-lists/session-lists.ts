@@ -16,7 +16,7 @@ import type {
   SessionsPage,
 } from "../contract/lists.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import { ListWrites, type WrittenSession } from "./list-writes.js";
+import { capacity, keyOf, ListWrites, type WrittenSession } from "./list-writes.js";
 import { eraseOwners, eraseSession } from "./owner-erasure.js";
 import { OwnerLists, type OwnEntry } from "./owner-lists.js";
 import { reindexSessions } from "./reindex-sessions.js";
@@ -28,8 +28,6 @@ const graceMs = 60_000;
 const swept = 3;
 /** Milliseconds until an entry that failed is sent again. */
 const retryMs = 2_000;
-/** Failed entries that are kept. */
-const capacity = 10_000;
 
 /** A session that was created from elsewhere. */
 export interface CreatedFrom<T> {
@@ -144,7 +142,7 @@ export class RedisLists implements Omit<SessionLists, "flush"> {
 
   /** Enters a session in a list. Never fails: what failed is sent again. */
   enter(written: WrittenSession): Promise<OwnEntry | undefined> {
-    const key = `${written.sessionId}\n${written.owner}`;
+    const key = keyOf(written);
     const entered = this.#writes.enter(written).then(
       (entry) => {
         this.#failed.delete(key);
