@@ -144,11 +144,18 @@ function openCall(latest: Map<string, OpenCalls>, call: LinkedCall): void {
   }
 }
 
-/** Indexes of the tool results that no earlier message of the list called for. Linear. */
+/** Indexes of the tool results that no earlier message called for. Linear; each read calls it: `linkCalls` is slow. */
 export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
-  const { callOf } = linkCalls(messages);
-  const isResult = (message: BaseMessage) => answeredId(message) !== undefined && roleOf(message) === "tool";
-  return [...messages.keys()].filter((index) => callOf[index] === undefined && isResult(messages[index]!));
+  const called = new Set<string>();
+  const orphans: number[] = [];
+  messages.forEach((message, index) => {
+    callIdsOf(message).forEach((id) => called.add(id));
+    const answered = answeredId(message);
+    if (answered !== undefined && !called.has(answered) && roleOf(message) === "tool") {
+      orphans.push(index);
+    }
+  });
+  return orphans;
 }
 
 /**
