@@ -20,8 +20,12 @@ export interface Step {
  */
 export function findBoundaries(messages: readonly BaseMessage[]): Uint8Array {
   const boundaries = new Uint8Array(messages.length + 1).fill(1);
+  let reach = 0;
   for (const { indexes, pending } of stepsOf(messages)) {
-    boundaries.fill(0, indexes[0]! + 1, pending ? messages.length : indexes.at(-1)! + 1);
+    const end = pending ? messages.length : indexes.at(-1)! + 1;
+    // Steps come by their first message, so that all between this one's and the reach of those before is filled.
+    boundaries.fill(0, Math.max(reach, indexes[0]! + 1), end);
+    reach = Math.max(reach, end);
   }
   return boundaries;
 }
