@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
-import { encodeHead } from "../../src/store/codec/head.js";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
-import { KeptViews, type KeptView } from "../../src/store/redis-store/kept-views.js";
+import { KeptViews } from "../../src/store/redis-store/kept-views.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record, records, texts } from "../../testing/session-store/store-case.js";
@@ -59,11 +58,9 @@ function heardStore(keyPrefix: string) {
   return { keeping, replies, close: () => client.disconnect() };
 }
 
-const isShown = (reply: unknown) => Array.isArray(reply) && ["VIEW", "HELD"].includes(String(reply[0]));
+const client = sharedClient();
 
 describe("A view that is kept", () => {
-  const client = sharedClient();
-
   /** A store that keeps views, one that keeps none, and the writers, on sessions of their own. */
   function stores() {
     const keyPrefix = uniquePrefix();
@@ -71,22 +68,6 @@ describe("A view that is kept", () => {
     const writers = [0, 1, 2].map(() => new RedisSessionStore({ client, keyPrefix }));
     return { keyPrefix, fresh, writers, keeping: writers[0]! };
   }
-
-  it("is the log's where a record of an older log is followed by one that a lost log had too", async () => {
-    const { keyPrefix, fresh, keeping, writers } = stores();
-    const append = (id: string) => writers[1]!.append({ id: session }, { records: [human(id)] });
-    await append("one");
-    const failOver = await copyOf(client, keyPrefix);
-    await append("four");
-    await append("five");
-    await keeping.readView({ id: session });
-    await failOver();
-    await append("nine");
-    await append("five");
-    const view = await keeping.readView({ id: session });
-    expect(view.records).toEqual(texts(["one", "nine", "five"].map(human)));
-    expect(view).toEqual(await fresh.readView({ id: session }));
-  });
 
   it("is the log's where records are sent again, byte for byte, after failovers to older logs", async () => {
     const failovers = fc.array(failover, { minLength: 2, maxLength: 5 });
@@ -149,73 +130,6 @@ describe("A view that is kept", () => {
     expect([shown, others]).toEqual([texts([records("m", 20)[19]!, human("q"), record("a")]), []]);
     close();
   });
-
-  it("is that of a session that its process began, and of the read that acquires a hold", async () => {
-    const { keyPrefix, fresh } = stores();
-    const { keeping, replies, close } = heardStore(keyPrefix);
-    const ref = { id: session, owner: "ann" };
-    await keeping.append(ref, { records: records("m", 3) });
-    const first = await keeping.readView(ref);
-    expect(replies.filter(isShown)).toEqual([["VIEW", ["ann", null, null, null, null], []]]);
-    expect(first).toEqual(await fresh.readView(ref));
-    const take = { ticket: "t", holdMs: 60_000, graceMs: 1_000 };
-    const { place, ...view } = await keeping.readView(ref, { take });
-    expect(place!.isHeld).toBe(true);
-    expect(replies.filter(isShown).at(-1)).toEqual([
-      "HELD",
-      ["ann", null, null, null, null],
-      [],
-      expect.anything(),
-      expect.anything(),
-      -1,
-    ]);
-    expect(view).toEqual(first);
-    close();
-  });
-
-  it("goes on with what its own process appends and reduces, also where a write is to return it", async () => {
-    const { keyPrefix, fresh, writers } = stores();
-    const { keeping, replies, close } = heardStore(keyPrefix);
-    await writers[1]!.append({ id: session }, { records: records("m", 20) });
-    await keeping.readView({ id: session });
-    await keeping.append({ id: session }, { records: [human("q"), record("a")] });
-    const { view } = await keeping.append({ id: session }, { records: [human("r")], viewLimit: { messages: 0 } });
-    const unsent = [null, null, ""];
-    expect(replies.at(-1)).toEqual([expect.any(String), unsent]);
-    expect(view).toEqual(await fresh.readView({ id: session }));
-    for (const discard of [false, true]) {
-      const { epoch, rev, next, start } = await fresh.readView({ id: session });
-      const head = encodeHead(texts([record("m0")]));
-      const reduction = { epoch, rev, next, start: start + 1, head, headCount: 1, discard };
-      expect(await keeping.commitReduction({ id: session }, reduction)).toBe("committed");
-      const limited = { records: [human(`v${start}`)], viewLimit: { messages: 0 } };
-      const reduced = await keeping.append({ id: session }, limited);
-      expect(replies.at(-1)).toEqual([expect.any(String), unsent]);
-      expect(reduced.view).toEqual(await fresh.readView({ id: session }));
-    }
-    await writers[1]!.append({ id: session }, { records: [human("s")] });
-    const others = await keeping.append({ id: session }, { records: [human("t")], viewLimit: { messages: 0 } });
-    expect(others.view!.records).toHaveLength(25);
-    expect(others.view).toEqual(await fresh.readView({ id: session }));
-    const moved = [10, 5].map((start) => async () => {
-      const { epoch, rev, next } = await fresh.readView({ id: session });
-      await writers[1]!.commitReduction({ id: session }, { epoch, rev, next, start, head: "", headCount: 0 });
-      return keeping.append({ id: session }, { records: [human(`u${start}`)], viewLimit: { messages: 0 } });
-    });
-    expect((await moved[0]!()).view).toEqual(await fresh.readView({ id: session }));
-    await keeping.readView({ id: session });
-    expect((await moved[1]!()).view).toEqual(await fresh.readView({ id: session }));
-    close();
-  });
-
-  it("is not given to who asks for another owner", async () => {
-    const { keeping } = stores();
-    await keeping.append({ id: session, owner: "ann" }, { records: records("m", 3) });
-    expect((await keeping.readView({ id: session, owner: "ann" })).records).toHaveLength(3);
-    expect((await keeping.readView({ id: session, owner: "ann" })).records).toHaveLength(3);
-    const other = keeping.readView({ id: session, owner: "bob" });
-    await expect(other).rejects.toMatchObject({ code: "other_owner" });
-  });
 });
 
 describe("Whatever the order in which commands of three processes and replies arrive, a view that is kept", () => {
@@ -258,8 +172,6 @@ describe("Whatever the order in which commands of three processes and replies ar
 });
 
 describe("A view that was read", () => {
-  const client = sharedClient();
-
   /** What is done next, and whether to wait for what is under way. */
   const call = fc.record({ does: fc.constantFrom("append", "append and return", "read"), waits: fc.boolean() });
 
@@ -318,8 +230,6 @@ describe("A head", () => {
   const [stays, added] = [fc.double({ min: 0, max: 1, noNaN: true }), fc.string({ unit: "grapheme", maxLength: 20 })];
   const changes = fc.array(fc.record({ stays, added, by: fc.nat(1), byHand }), { maxLength: 8 });
 
-  const client = sharedClient();
-
   it("is the committed one, of which is sent what was not there before", async () => {
     const call = jest.spyOn(client, "call");
     const property = fc.asyncProperty(changes, async (list) => {
@@ -369,19 +279,6 @@ describe("The memory for views", () => {
     const plan = { records: [added] };
     views.extend("a", "epoch", { plan, at: 2, texts: [added.record], sum: 1, epoch: "other", keptView });
     expect(["a", "c"].map((id) => views.get(id) !== undefined)).toEqual([false, true]);
-  });
-
-  it("gives each of two appends behind the same view the records of its own", () => {
-    const views = new KeptViews(100_000);
-    const extend = (id: string, keptView: KeptView | undefined) => {
-      const plan = { records: [{ id, digest: "AAAAAAAA", record: id }] };
-      const at = keptView?.view.next ?? 0;
-      return views.extend("a", "epoch", { plan, at, texts: [id], sum: 1, epoch: "epoch", keptView });
-    };
-    const known = extend("one", undefined);
-    const [two, three] = [extend("two", known), extend("three", known)];
-    expect(two?.view.records).toEqual(["one", "two"]);
-    expect(three?.view.records).toEqual(["one", "three"]);
   });
 
   it("of 0 bytes holds nothing", () => {

@@ -93,21 +93,4 @@ describe("The checksum of a log", () => {
     await store.edits.rebuild(session, () => undefined);
     expect(await sum()).toBeGreaterThan(0);
   });
-
-  it("of a copy is that of the copied records", async () => {
-    const { store, keyPrefix, records } = await begun();
-    const whole = (await store.copies.read(session))!;
-    const page = { records: chat.map((each) => ({ ...each, identity: each })), turns: [] };
-    await store.copies.create(
-      { id: "copy" },
-      {
-        base: 0,
-        pages: async function* () {
-          yield page;
-        },
-        finish: async () => whole,
-      },
-    );
-    expect(Number(await client.hget(sessionKeys(keyPrefix, "copy").state, "sum"))).toBe(logSum(await records()));
-  });
 });

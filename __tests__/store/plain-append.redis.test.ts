@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { appendScript } from "../../src/store/redis/lua/scripts.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import type { SessionHold, SessionRef } from "../../src/store/contract/session-ref.js";
-import type { AppendRequest, NewRecord } from "../../src/store/contract/session-writes.js";
-import { storedTurn, asRead, human, record, records } from "../../testing/session-store/store-case.js";
+import type { SessionHold } from "../../src/store/contract/session-ref.js";
+import type { AppendRequest } from "../../src/store/contract/session-writes.js";
+import { asRead, human, record, records } from "../../testing/session-store/store-case.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
@@ -190,70 +190,7 @@ describe("An append that takes the script's short path", () => {
     expect(await lifetimes()).toEqual([90_000, 90_000, 90_000].map((ms) => Number(updated) + ms));
   });
 
-  const repeated: NewRecord = { ...chat[0]!, digest: "otherone" };
-  it.each<[string, AppendRequest & Pick<SessionRef, "owner">, object]>([
-    ["a repetition", { records: [chat[3]!, record("n")] }, { appended: 1, duplicates: 1 }],
-    ["a conflict that is kept", { records: [repeated, record("n")], onConflict: "keep" }, { conflicts: [0] }],
-    ["an owner", { records: [record("n")], owner: "ann" }, { appended: 1 }],
-  ])("goes the long way for %s", async (_, { owner, ...request }, result) => {
-    const { store } = await session();
-    const caller = { id: "s", ...(owner !== undefined && { owner }) };
-    expect(await store.append(caller, request)).toMatchObject(result);
-    expect(isShort()).toBe(false);
-  });
-
-  it.each([
-    ...[
-      ["erased", "1"],
-      ["fence", "x7"],
-      ["key", "k1"],
-      ["tokens", "5"],
-      ["headCount", "2.5"],
-      ["rounds", "1 2"],
-    ],
-    ...[
-      ["rounds", "5"],
-      ["base", ""],
-      ["start", "5"],
-      ["start", "0x1"],
-      ["headCount", "99999999999999"],
-    ],
-    ...[
-      ["epoch", ""],
-      ["epoch", "a b"],
-      ["next", "04"],
-      ["next", "5"],
-    ],
-  ])("goes the long way where the field %s holds %j", async (field, value) => {
-    const { store, state } = await session();
-    await client.hset(state, field!, value!);
-    await store.append({ id: "s" }, { records: [record("n")] }).catch(() => undefined);
-    expect(isShort()).toBe(false);
-  });
-
   const take = (ticket: string, holdMs = 60_000) => ({ ticket, holdMs, graceMs: 60_000 });
-
-  it("takes the hold for as long as it is asked for, and gives it back though nobody has it any more", async () => {
-    const { store } = await session();
-    const { place } = await store.append({ id: "s" }, { records: [record("n1")], take: take("one") });
-    expect([isShort(), place?.isHeld]).toEqual([true, true]);
-    expect(await store.data.acquireHold({ id: "s" }, take("two"))).toEqual({ isHeld: false, ahead: 0 });
-    await store.data.releaseHold({ id: "s" }, "two");
-    await store.data.releaseHold({ id: "s" }, "one");
-    const held = { id: "s", ...(place?.isHeld && { hold: place.hold }) };
-    const late = await store.append(held, { records: [record("n2")], release: "one" });
-    expect(late).toMatchObject({ appended: 1, next: 6 });
-  });
-
-  it("takes no hold before those that wait for it", async () => {
-    const { store } = await session(async (other) => {
-      await other.data.acquireHold({ id: "s" }, take("one"));
-      await other.data.acquireHold({ id: "s" }, take("two"));
-      await other.data.releaseHold({ id: "s" }, "one");
-    });
-    const { appended, place } = await store.append({ id: "s" }, { records: [record("n")], take: take("three") });
-    expect([appended, place]).toEqual([0, { isHeld: false, ahead: 1 }]);
-  });
 
   it("leaves the life of a session alone that takes a hold and does not end soon", async () => {
     const { store, lifetimes } = await session();
@@ -262,49 +199,5 @@ describe("An append that takes the script's short path", () => {
     expect((await store.append({ id: "s" }, request)).place?.isHeld).toBe(true);
     await store.lists.flush();
     expect([isShort(), await lifetimes()]).toEqual([true, [before, before, before]]);
-  });
-
-  it("tells the list of an owner who has claimed the session since", async () => {
-    const { keyPrefix, store } = await session();
-    const other = new RedisSessionStore({ client, keyPrefix });
-    await other.data.writeSide({ id: "s", owner: "ann" }, { set: { field: "x" } });
-    await other.lists.flush();
-    await store.append({ id: "s" }, { records: [record("n")] });
-    expect(isShort()).toBe(true);
-    await store.lists.flush();
-    expect((await other.lists.list("ann", { limit: 1 })).sessions).toMatchObject([{ messages: 5 }]);
-  });
-
-  it("shows the whole view, of which it sends nothing to who keeps the rest", async () => {
-    const { keyPrefix, store } = await session(discarded);
-    const asked = { viewLimit: { messages: 0 } };
-    const { view } = await store.append({ id: "s" }, { records: [record("n1")], ...asked });
-    expect(view?.records).toEqual([...chat.slice(2), record("n1")].map(({ record: text }) => text));
-    expect(replies.at(-1)).toEqual([expect.any(String), [null, null, ""]]);
-    const other = new RedisSessionStore({ client, keyPrefix });
-    const commit = async (start: number) => {
-      const request = { ...asRead(await other.readView({ id: "s" })), start, head: "", headCount: 0 };
-      expect(await other.commitReduction({ id: "s" }, request)).toBe("committed");
-    };
-    await commit(4);
-    await store.readView({ id: "s" });
-    await commit(3);
-    const further = await store.append({ id: "s" }, { records: [record("n2")], ...asked });
-    expect(isShort()).toBe(true);
-    expect(further.view).toMatchObject({ start: 3, next: 6 });
-    expect(further.view?.records).toEqual([chat[3]!, record("n1"), record("n2")].map(({ record: text }) => text));
-  });
-
-  it("goes on with a turn whose mark has its own field among many ids", async () => {
-    const { keyPrefix, store } = await session();
-    const turn = (stored: number, done: boolean) => ({ turn: { name: "turn-name-0001", stored, done } });
-    await store.append({ id: "s" }, { records: [record("n1")], ...turn(0, false) });
-    await store.append({ id: "s" }, { records: records("m", 60) });
-    await store.append({ id: "s" }, { records: [record("n2")], ...turn(1, false) });
-    expect(isShort()).toBe(true);
-    await store.append({ id: "s" }, { records: [record("n3")], ...turn(2, true) });
-    expect(isShort()).toBe(true);
-    const other = new RedisSessionStore({ client, keyPrefix });
-    expect(await storedTurn(other, { id: "s" }, "turn-name-0001")).toMatchObject({ done: true, count: 3 });
   });
 });

@@ -64,25 +64,6 @@ describe("RedisSessionStore's keys", () => {
     expect((await client.hkeys(state)).sort()).toEqual(["created", "epoch", "next", "rev", "rounds", "sum", "updated"]);
   });
 
-  it("keep few ids in the form that is small, and many in the one that is fast", async () => {
-    const encodings: unknown[] = [];
-    const { ids } = sessionKeys(keyPrefix, "s");
-    for (const [letter, count] of [
-      ["a", 30],
-      ["b", 1],
-      ["c", 1],
-      ["d", 200],
-    ] as const) {
-      await store.append({ id: "s" }, { records: records(letter, count) });
-      encodings.push(await client.call("OBJECT", "ENCODING", ids));
-    }
-    await store.append({ id: "long" }, { records: records("a", 200) });
-    encodings.push(await client.call("OBJECT", "ENCODING", sessionKeys(keyPrefix, "long").ids));
-    expect(encodings.map((name) => name === "hashtable")).toEqual([false, false, true, true, true]);
-    expect(await client.hget(ids, "[how to read:]")).toContain("SHA-256 of a message id");
-    expect(await client.hlen(ids)).toBe(233);
-  });
-
   it("expire at the same millisecond, whoever set the time to live", async () => {
     for (let index = 0; index < 200; index += 1) {
       const sessionId = `s${index}`;

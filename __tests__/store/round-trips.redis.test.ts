@@ -1,9 +1,11 @@
 import { Redis } from "ioredis";
-import { ConnectionWatch } from "../../src/store/redis/connection.js";
+import { ConnectionWatch, openConnection } from "../../src/store/redis/connection.js";
 import { RoundTrips } from "../../src/store/redis/round-trips.js";
 import type { RedisClient } from "../../src/store/redis/client.js";
 import { freePort } from "../../tools/testkit/servers/redis-server.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
+import { script } from "../../src/store/redis/script.js";
+import { ScriptRunner } from "../../src/store/redis/script-runner.js";
 
 const name = { operation: "append", sessionId: "s" };
 const ping = (client: RedisClient) => client.call("ping", []);
@@ -97,5 +99,23 @@ describe("round trips", () => {
     const sends = [() => Promise.reject(loading), () => new Promise<never>(() => undefined)];
     await expect(make(() => sends.shift()!(), 50)).rejects.toMatchObject({ code: "unavailable", cause: loading });
     expect(sends).toHaveLength(0);
+  });
+});
+
+const broken = script(["local function sound()\nend", "sound()\nlocal nothing\nreturn nothing.field"]);
+
+describe("A script that fails on a server", () => {
+  const connection = openConnection("the test", { url: sharedRedisUrl() }, 60_000);
+  afterAll(() => connection.close(1_000));
+
+  it("names its line in the cause", async () => {
+    const none = { waitReplicas: undefined, onEvent: undefined };
+    const runner = new ScriptRunner({ connection, commandTimeout: 60_000, ...none });
+    const call = { script: broken, keys: [], args: [], writes: false };
+    await expect(runner.run({ operation: "append", sessionId: "a" }, call)).rejects.toMatchObject({
+      name: "StoreError",
+      code: "script_failed",
+      cause: { message: expect.stringMatching(/user_script:5/) },
+    });
   });
 });

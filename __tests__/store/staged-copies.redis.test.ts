@@ -13,36 +13,39 @@ const copy = { id: "copy" };
 const list = ["a", "b", "c", "d", "e"].map((id) => record(id));
 const turn = "turn-name-0001";
 
-describe("A copy that is made of two pages", () => {
-  const client = sharedClient();
-  let keyPrefix: string;
-  let store: RedisSessionStore;
-  beforeEach(async () => {
-    keyPrefix = uniquePrefix();
-    store = new RedisSessionStore({ client, keyPrefix });
-    await store.append(source, { records: list });
-  });
+const client = sharedClient();
+let keyPrefix: string;
+let store: RedisSessionStore;
 
+beforeEach(async () => {
+  keyPrefix = uniquePrefix();
+  store = new RedisSessionStore({ client, keyPrefix });
+  await store.append(source, { records: list });
+});
+
+describe("A copy that is made page by page", () => {
   const pageOf = (records: readonly NewRecord[], turns: readonly CopiedTurn[] = []) => ({
     records: records.map((each) => ({ record: each.record, identity: each })),
     turns,
   });
   const staged = () => client.keys(`${keyPrefix}:*:staged:*`);
 
-  /** Makes the copy, page by page; `between` is called before the second page. */
+  /** Makes the copy; `between` is called before the second page, `atEnd` behind the last. */
   async function made(
-    pages: readonly [CopyPage, CopyPage],
-    { by = store, between }: { by?: RedisSessionStore; between?: () => Promise<unknown> } = {},
+    pages: readonly CopyPage[],
+    options: { by?: RedisSessionStore; between?: () => Promise<unknown>; atEnd?: () => Promise<unknown> } = {},
   ) {
+    const { by = store, between, atEnd } = options;
     const state = (await store.copies.read(source))!;
     return by.copies.create(copy, {
       base: 0,
       pages: async function* () {
-        yield pages[0];
-        await between?.();
-        yield pages[1];
+        for (const [index, page] of pages.entries()) {
+          await (index === 1 && between?.());
+          yield page;
+        }
       },
-      finish: async () => state,
+      finish: async () => (await atEnd?.(), state),
     });
   }
   const halves = [pageOf(list.slice(0, 2)), pageOf(list.slice(2))] as const;
@@ -69,6 +72,17 @@ describe("A copy that is made of two pages", () => {
     expect(await made(halves, { between })).toBeUndefined();
     expect(await staged()).toEqual([]);
     expect((await store.readView(copy)).epoch).toBe("");
+  });
+
+  it.each([[halves], [[]]])("is refused where another writer began it before its end (%#)", async (pages) => {
+    const atEnd = () => store.append(copy, { records: [record("other")] });
+    await expect(made(pages, { atEnd })).rejects.toMatchObject({ code: "exists" });
+    expect((await readLog(store, copy)).records).toEqual(texts([record("other")]));
+  });
+
+  it("is not begun where its pages have expired before its end", async () => {
+    expect(await made(halves, { atEnd: async () => client.unlink(await staged()) })).toBeUndefined();
+    expect(await client.exists(sessionKeys(keyPrefix, "copy").state)).toBe(0);
   });
 
   it("has one mark for a turn on both, which is done with its last record", async () => {
@@ -98,20 +112,16 @@ describe("A copy that is made of two pages", () => {
 });
 
 describe("A copy that takes the place of its session", () => {
-  const client = sharedClient();
-
   it("has taken it also where its script is sent twice", async () => {
-    const keyPrefix = uniquePrefix();
     const twice = interceptedClient(client, async (send, args) => {
       const result = await send();
       return args.some((arg) => /"exact":/.test(String(arg))) ? send() : result;
     });
-    const store = new RedisSessionStore({ client: twice, keyPrefix });
-    await store.append(source, { records: list });
+    const replaced = new RedisSessionStore({ client: twice, keyPrefix });
     const was = (await store.copies.read(source))!;
     const key = { key: "x3Rk90aB k1", dek: "wrapped" };
     const records = list.map((each) => ({ ...each, record: `${each.record} sealed`, digest: "sealed--" }));
-    expect(await store.copies.replace(source, replacing(was, { records, key }))).toBe("replaced");
+    expect(await replaced.copies.replace(source, replacing(was, { records, key }))).toBe("replaced");
     const caller = { ...source, keys: { name: "x3Rk90aB" } };
     expect((await readLog(store, caller)).records).toEqual(texts(records));
   });
