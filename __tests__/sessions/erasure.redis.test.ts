@@ -1,10 +1,11 @@
-import { expectTombstone } from "../support/tombstones.js";
 import { Redis } from "ioredis";
-import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisChatMemory } from "langchain-redis-memory";
+import { expectTombstone } from "../support/tombstones.js";
 import { human } from "../support/messages.js";
 import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { ownServer } from "../support/own-server.js";
 
 /** Sessions to erase; the full number of the promise takes longer. */
 const count = Number(process.env["ERASED_SESSIONS"] ?? 300);
@@ -92,7 +93,10 @@ describe("erasing an owner", () => {
       await memory.drain();
       expect(refused).toBeGreaterThan(0);
       expect(await memory.sessions.list({ owner: "ann" })).toEqual({ sessions: [], next: null });
-      await expectOnlyGuards(client);
+      // The guards of sessions and the mark of the owner, without content; each expires.
+      for (const key of await client.keys("*")) {
+        await expectTombstone(client, key, { guardMs });
+      }
       if (count > 300) {
         process.stdout.write(`${count} sessions, resumed: ${took} ms, ${refused} writes refused\n`);
       }
@@ -103,9 +107,19 @@ describe("erasing an owner", () => {
   });
 });
 
-/** Every key that is left is the guard of a session, or the mark of the owner; each without content, and it expires. */
-async function expectOnlyGuards(client: Redis): Promise<void> {
-  for (const key of await client.keys("*")) {
-    await expectTombstone(client, key, { guardMs });
-  }
-}
+describe("a server at its maxmemory", () => {
+  const own = ownServer(startRedis);
+
+  it("lets an owner be erased", async () => {
+    const memory = new RedisChatMemory({ client: own.client });
+    for (const id of ["a", "b"]) {
+      await memory.history(id, { owner: "ann" }).addMessages([human("hi")]);
+    }
+    await memory.drain();
+    await own.client.config("SET", "maxmemory", "1");
+    const write = memory.history("c", { owner: "ann" }).addMessages([human("hi")]);
+    await expect(write).rejects.toMatchObject({ code: "out_of_memory" });
+    expect(await memory.sessions.deleteOwner("ann")).toMatchObject({ sessions: 2 });
+    await memory.close();
+  });
+});

@@ -1,7 +1,5 @@
 import { cursorText } from "../../src/memory/sessions/cursor.js";
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { RunnableLambda } from "@langchain/core/runnables";
-import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
@@ -160,29 +158,6 @@ describe.each(stores)("the sessions of a memory in %s", (_, open) => {
     expect(of("s2")).toEqual(["session", "record", "end"]);
     expect(of("s3")).toEqual([]);
     expect(lines.find(({ type }) => type === "session" && lines.length > 0)).toHaveProperty("owner", "ann");
-  });
-
-  it("are deleted for good: a late writer is refused", async () => {
-    const memory = open();
-    const history = memory.history("s", { owner: "ann" });
-    await history.addMessages([human("q")]);
-    expect(await memory.sessions.delete("s")).toBe(true);
-    await expect(history.addMessages([ai("late")])).rejects.toMatchObject({ code: "erased" });
-    expect(await history.getMessages()).toEqual([]);
-    await memory.drain();
-    expect(await memory.sessions.count({ owner: "ann" })).toBe(0);
-  });
-
-  it("belong to the owner that a chain's config names", async () => {
-    const memory = open();
-    const model = RunnableLambda.from((messages: BaseMessage[]) => new AIMessage(`${messages.length}`));
-    const chain = withRedisMemory(model, { memory });
-    const run = (owner: string) => chain.invoke([new HumanMessage("hi")], { configurable: { sessionId: "s", owner } });
-    await run("ann");
-    await memory.drain();
-    expect((await memory.sessions.list({ owner: "ann" })).sessions).toMatchObject([{ sessionId: "s", messages: 2 }]);
-    await expect(run("bob")).rejects.toMatchObject({ code: "other_owner" });
-    await expect(run("")).rejects.toMatchObject({ code: "invalid_option", option: "owner" });
   });
 });
 

@@ -32,21 +32,23 @@ let answers = 0;
 const answering = () => new ScriptedModel(() => `answer ${(answers += 1)}`);
 
 const chainWith =
-  (persist: "turn" | "step"): Door =>
+  (persist: "turn" | "step", oneTurnAtATime = true): Door =>
   (memory, caller) =>
-    withRedisMemory(answering(), { memory, persist }).invoke("question", inRun(caller));
+    withRedisMemory(answering(), { memory, persist, oneTurnAtATime }).invoke("question", inRun(caller));
 
 const agentWith =
-  (persist: "turn" | "step"): Door =>
+  (persist: "turn" | "step", oneTurnAtATime = true): Door =>
   (memory, caller) => {
     const model = new ToolModel(() => `answer ${(answers += 1)}`);
-    const agent = createAgent({ model, tools: [], middleware: [redisMemoryMiddleware({ memory, persist })] });
+    const middleware = [redisMemoryMiddleware({ memory, persist, oneTurnAtATime })];
+    const agent = createAgent({ model, tools: [], middleware });
     return agent.invoke({ messages: [{ role: "user", content: "question" }] }, inRun(caller));
   };
 
 const doors: Readonly<Record<string, Door>> = {
   "a chain (turn)": chainWith("turn"),
   "a chain (step)": chainWith("step"),
+  "a chain (many turns at a time)": chainWith("turn", false),
   "a stream of a chain": async (memory, caller) => {
     for await (const _ of await withRedisMemory(answering(), { memory }).stream("question", inRun(caller))) {
       // The whole turn.
@@ -54,6 +56,7 @@ const doors: Readonly<Record<string, Door>> = {
   },
   "an agent (turn)": agentWith("turn"),
   "an agent (step)": agentWith("step"),
+  "an agent (many turns at a time)": agentWith("turn", false),
   "a HistoryManager": async (memory, caller) => {
     const history = memory.history("s", identity(caller));
     const manager = new HistoryManager({ history, maxInputTokens: 10_000, tokenCounter: characterCounter() });
@@ -75,7 +78,7 @@ function memoryErrorIn(error: unknown): unknown {
 }
 
 describe.each(Object.entries(doors))("%s in a session that has an owner", (_, door) => {
-  it("is refused to every other owner: no read, no stored answer, no call of the model, no write", async () => {
+  it("is refused to every other owner: no read, no stored answer, no call of a model, no write, no hold", async () => {
     const keyPrefix = uniquePrefix();
     const memory = newMemory({ redis: { keyPrefix } });
     await door(memory, { owner: "ann", turnId: "t1" });
@@ -94,6 +97,7 @@ describe.each(Object.entries(doors))("%s in a session that has an owner", (_, do
     }
     expect([await storedBytes(client, keyPrefix), answers]).toEqual(before);
     expect(await memory.sessions.count({ owner: "ben" })).toBe(0);
+    await memory.withTurn("s", () => undefined, { owner: "ann", waitMs: 0 });
   });
 
   it("is open to its owner, and to calls that name none", async () => {
@@ -104,22 +108,5 @@ describe.each(Object.entries(doors))("%s in a session that has an owner", (_, do
     const transcript = texts(await memory.history("s", { owner: "ann" }).getTranscript());
     expect(transcript.filter((text) => text === "question")).toHaveLength(3);
     expect((await memory.sessions.get("s"))?.owner).toBe("ann");
-  });
-});
-
-describe("an owner in the config of a run", () => {
-  it.each([7, "", null])("that is %j is refused by a chain and by an agent, and nothing is stored", async (owner) => {
-    const memory = newMemory();
-    const config = { configurable: { sessionId: "s", owner } };
-    const middleware = [redisMemoryMiddleware({ memory })];
-    const agent = createAgent({ model: new ToolModel(() => "answer"), tools: [], middleware });
-    const runs = [
-      withRedisMemory(answering(), { memory }).invoke("question", config),
-      agent.invoke({ messages: [{ role: "user", content: "question" }] }, config),
-    ];
-    for (const run of runs) {
-      expect(await run.catch(memoryErrorIn)).toMatchObject({ name: "ConfigurationError", option: "owner" });
-    }
-    expect(await memory.history("s").getTranscript()).toEqual([]);
   });
 });

@@ -1,10 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import fc from "fast-check";
+import { RedisSessionStore, wireOf } from "../../src/store/redis-store/redis-session-store.js";
 import { ownerKey, sessionKeys } from "../../src/store/redis/keys.js";
 import { forkOf, human, record, records } from "../../testing/session-store/store-case.js";
 import { interceptedClient, type Intercept } from "../../tools/testkit/proxies/intercepted-client.js";
 import { listOf } from "../support/listed-sessions.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { OwnerLists } from "../../src/store/redis-lists/owner-lists.js";
+import type { ListPlace } from "../../src/store/contract/lists.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const client = sharedClient();
 const owner = "ann";
@@ -324,4 +328,41 @@ describe("the erasure of an owner beside writers that keep beginning sessions", 
       expect(id).toBeUndefined();
     }
   }, 60_000);
+});
+
+it("a list that was lost is made anew, with each session at its place by time", async () => {
+  for (const id of ["first", "second", "third", "first"]) {
+    await append(store, id);
+    await store.lists.flush();
+    // Sessions of one millisecond have no order by time.
+    await pause(2);
+  }
+  const before = await listed();
+  await client.unlink(list);
+  expect(await listed()).toEqual([]);
+  await store.lists.reindex();
+  expect(await listed()).toEqual(before);
+});
+
+it("a walk meets each entry once and in order, however many have one score, and whatever their names", async () => {
+  const entryArbitrary = fc.uniqueArray(
+    fc.record({ score: fc.nat(3), member: fc.oneof(fc.stringMatching(/^[a-d]{1,2}$/), fc.constantFrom("%zz", "%41")) }),
+    { minLength: 1, maxLength: 20, selector: ({ member }) => member },
+  );
+  const lists = new OwnerLists(wireOf(store)!.runner, keyPrefix);
+  const walk = async (all: readonly { score: number; member: string }[], limit: number) => {
+    await client.unlink(list);
+    await client.zadd(list, ...all.flatMap(({ score, member }) => [score, member]));
+    const met: string[] = [];
+    let before: ListPlace | undefined;
+    do {
+      const page = await lists.page(owner, { limit, before });
+      met.push(...page.entries.map(({ member }) => member));
+      expect(page.entries.length).toBeLessThanOrEqual(limit);
+      before = page.next;
+    } while (before !== undefined);
+    expect(met).toEqual(await client.zrange(list, "+inf", "-inf", "BYSCORE", "REV"));
+  };
+  const property = fc.asyncProperty(entryArbitrary, fc.integer({ min: 1, max: 7 }), walk);
+  await fc.assert(property, { numRuns: propertyRuns(100) });
 });

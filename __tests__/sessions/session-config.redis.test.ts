@@ -61,6 +61,8 @@ describe.each(writers)("title and metadata in the config of %s", (_, run) => {
     ["title", { title: "x".repeat(1_001) }],
     ["metadata", { metadata: "pinned" }],
     ["owner", { owner: "" }],
+    ["owner", { owner: 7 }],
+    ["owner", { owner: null }],
     ["turnId", { turnId: 7 }],
     ["turnId", { turnId: "" }],
     ["turnId", { turnId: null }],

@@ -163,13 +163,4 @@ describe("the title of a session", () => {
       expect(await titleOf()).toBeUndefined();
     },
   );
-
-  it("is asked for outside of the run's callbacks, with a signal, and hidden from streams", async () => {
-    const { calls, memoryOf } = open(() => "Oslo");
-    const memory = memoryOf();
-    await memory.history("s").addMessages([human("q"), ai("a")]);
-    await memory.drain();
-    const { signal, tags, callbacks } = calls[0]!.config;
-    expect([signal?.aborted, tags, callbacks]).toEqual([false, ["nostream"], []]);
-  });
 });
