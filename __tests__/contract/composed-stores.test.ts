@@ -52,3 +52,16 @@ describe.each(played)("a store within %s, %s and %s keeps the contract", (...ord
     it(title, run);
   }
 });
+
+describe("InMemorySessionStore keeps the contract of session stores", () => {
+  let now = 0;
+  const setup = {
+    create: () => new InMemorySessionStore({ now: () => now }),
+    wait: (milliseconds: number) => {
+      now += milliseconds;
+    },
+  };
+  for (const { title, run } of sessionStoreContract(setup)) {
+    it(title, run);
+  }
+});

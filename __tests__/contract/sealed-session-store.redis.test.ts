@@ -1,5 +1,4 @@
 import { KeyRing } from "../../src/store/sealed/keys/key-ring.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { sealedStore } from "../../src/store/sealed/store.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
@@ -15,19 +14,6 @@ const sealed = (store: SessionStore) => sealedStore(store, KeyRing.of(testKeys("
 /** Left out: a message that is larger than the limit when it is encrypted, what takes seconds, and keys of others. */
 const isApt = ({ title }: { readonly title: string }) =>
   !/ megabyte | ten thousand | 1000 | keys? | compares /.test(title);
-
-describe("a store in memory that is encrypted keeps the contract of session stores", () => {
-  let now = 0;
-  const cases = sessionStoreContract({
-    create: () => sealed(new InMemorySessionStore({ now: () => now })),
-    wait: (milliseconds) => {
-      now += milliseconds;
-    },
-  });
-  for (const { title, run } of cases.filter(isApt)) {
-    it(title, run);
-  }
-});
 
 describe("a store in Redis that is encrypted keeps the contract of session stores", () => {
   const own = ownServer(startContractServer);

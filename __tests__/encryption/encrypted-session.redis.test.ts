@@ -1,15 +1,14 @@
 import { withKey } from "../../testing/session-store/store-case.js";
 import { readLog } from "../../src/store/contract/session-pages.js";
 import { inspect } from "node:util";
-import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
-import { ConflictError, EncryptionError } from "../../src/base/errors.js";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { ConflictError } from "../../src/base/errors.js";
 import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
 import { KeyRing } from "../../src/store/sealed/keys/key-ring.js";
 import { sealedStore } from "../../src/store/sealed/store.js";
 import { SessionKey } from "../../src/store/sealed/keys/session-key.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
@@ -21,10 +20,6 @@ import { testKey, testKeys } from "../support/test-keys.js";
 
 const client = sharedClient();
 
-/** A caller that reads texts as they are stored. */
-const stored = (id: string) => ({ id, keys: {} }) as const;
-
-const textsOf = (messages: readonly BaseMessage[]) => messages.map(({ content }) => content);
 const turn = (name: string) => [
   new HumanMessage({ id: `${name}-q`, content: `secret question ${name}` }),
   new AIMessage({ id: `${name}-a`, content: `secret answer ${name}` }),
@@ -58,7 +53,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     );
   });
 
-  it("opens no record of a kept view that this process sealed, and refuses one in another session", async () => {
+  it("opens no record of a kept view that this process sealed", async () => {
     const open = jest.spyOn(SessionKey.prototype, "open");
     const memory = memoryWith(testKeys("k1"));
     for (const id of ["s", "t"]) {
@@ -70,11 +65,6 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     const other = memoryWith(testKeys("k1")).history("s");
     expect([await other.getMessages(), await other.getMessages()]).toEqual([turn("1"), turn("1")]);
     expect(open).toHaveBeenCalledTimes(isKept ? 2 : 8);
-    if (kind === "Redis") {
-      const logOf = (id: string) => sessionKeys(prefix, id).log;
-      await client.lset(logOf("t"), 0, (await client.lindex(logOf("s"), 0))!);
-      await expect(memory.history("t").getTranscript()).rejects.toMatchObject({ code: "wrong_key" });
-    }
     open.mockRestore();
   });
 
@@ -127,33 +117,6 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     expect(events.filter(({ type }) => type === "record_skipped")).toEqual([]);
   });
 
-  it.each(locked)("refuses the tool log %s with %s", async (_, code, keys) => {
-    const log = (encryption?: EncryptionOptions) =>
-      new RedisToolInvocationHistory({
-        memory: new RedisChatMemory({ store, ...(encryption && { encryption }) }),
-        sessionId: "s",
-      });
-    const run = { name: "t", toolCallId: "c1", inputs: { city: "Oslo" }, outputs: "secret", status: "success" };
-    await log(testKeys("k1")).addInvocation(run);
-    expect(await log(testKeys("k2", "k1")).toList()).toEqual([expect.objectContaining({ outputs: "secret" })]);
-    expect(JSON.stringify(await store.data.readSide(await withKey(store, { id: "s" }), ""))).not.toMatch(/secret|Oslo/);
-    await expect(log(keys).toList()).rejects.toEqual(lost(code));
-    await expect(log(keys).addInvocation(run)).rejects.toEqual(lost(code));
-  });
-
-  it("keeps heads and summaries encrypted, across reductions under a new key", async () => {
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 3 });
-    const first = memoryWith(testKeys("k1"), { reducer }).history("s");
-    await first.addMessages([new SystemMessage({ id: "sys", content: "secret rules" }), ...turn("1"), ...turn("2")]);
-    const second = memoryWith(testKeys("k2", "k1"), { reducer }).history("s");
-    await second.addMessages(turn("3"));
-    expect(textsOf(await second.getMessages())).toEqual(["secret rules", ...textsOf(turn("3"))]);
-    const { head, records } = await store.readView(stored("s"));
-    expect(head).toMatch(/^~[\w-]{8} [\w-]+$/);
-    expect([head, ...records].join()).not.toContain("secret");
-    await expect(memoryWith(testKeys("k2")).history("s").addMessages(turn("4"))).rejects.toEqual(lost("unknown_key"));
-  });
-
   it.each(["error", "keep"] as const)(
     "takes a resend for one under any key, with onConflict %s",
     async (onConflict) => {
@@ -179,14 +142,6 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     },
   );
 
-  it("takes a repeated turn for one after a change of keys", async () => {
-    await memoryWith(testKeys("k1")).history("s").append(turn("1"), { turnId: "t" });
-    const history = memoryWith(testKeys("k2", "k1")).history("s");
-    const retried = [new HumanMessage("again"), new AIMessage("other")];
-    expect(await history.append(retried, { turnId: "t" })).toMatchObject({ appended: 0, repeated: true });
-    expect(await history.getMessages()).toEqual(turn("1"));
-  });
-
   it("is rebuilt and rewound with its keys, and a resend stays a repetition", async () => {
     const asked: string[] = [];
     const source = {
@@ -205,21 +160,6 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     expect(await memoryWith(source).history("s").getMessages()).toEqual(turn("1"));
     expect(asked).toEqual(["k1"]);
     await memoryWith(testKeys("k1")).history("z").addMessages(turn("1"));
-  });
-
-  it("asks again for a key whose source failed, and says that a retry may help", async () => {
-    let failures = 1;
-    const key = async (id: string) => {
-      if (failures-- > 0) {
-        throw new Error("the service is down");
-      }
-      return testKey(id).key;
-    };
-    const history = memoryWith({ currentKeyId: async () => "k1", key }).history("s");
-    const error = await history.addMessages(turn("1")).catch((thrown: unknown) => thrown);
-    expect(EncryptionError.isInstance(error) && [error.code, error.retryable]).toEqual(["unknown_key", true]);
-    await history.addMessages(turn("1"));
-    expect(await history.getMessages()).toEqual(turn("1"));
   });
 
   it("can be read by a process that still writes plain text, before encryption is switched on", async () => {
@@ -252,37 +192,6 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
   });
 
   if (kind === "Redis") {
-    it("refuses records that were moved, cut or changed in Redis", async () => {
-      const memory = memoryWith(testKeys("k1"));
-      await memory.history("s").addMessages(turn("1"));
-      await memory.history("s2").addMessages(turn("1"));
-      const [question, answer] = (await readLog(store, await withKey(store, { id: "s" }))).records as [string, string];
-      const sealedOf = (record: string) => record.slice(record.indexOf("\n") + 1);
-      const changed = String.fromCharCode(question.charCodeAt(question.length - 1) ^ 1);
-      const forged = [
-        (await readLog(store, await withKey(store, { id: "s2" }))).records[0]!,
-        question.replace('"1-q"', '"1-x"'),
-        question.replace('"human"', '"system"'),
-        question.replace(/"at":\d/, '"at":9'),
-        question.replace(sealedOf(question), () => sealedOf(answer)),
-        question.slice(0, -16),
-        question.slice(0, -1) + changed,
-        question.replace("\n", "\n\n"),
-        question.replace(sealedOf(question), "AAAA"),
-        question.slice(0, question.indexOf("\n")),
-        `${question}é`,
-      ];
-      // A process that keeps the records does not read them again.
-      const reading = new RedisSessionStore({ client, keyPrefix: prefix, viewCacheBytes: 0 });
-      const reader = new RedisChatMemory({ store: reading, encryption: testKeys("k1") });
-      for (const record of forged) {
-        await client.lset(sessionKeys(prefix, "s").log, 0, record);
-        await expect(reader.history("s").getMessages()).rejects.toEqual(lost("wrong_key"));
-      }
-      await client.lset(sessionKeys(prefix, "s").log, 0, question);
-      expect(await memory.history("s").getMessages()).toEqual(turn("1"));
-    });
-
     it.each(["state", "ids"] as const)("is read and rebuilt by its key where %s is lost", async (part) => {
       await memoryWith(testKeys("k1")).history("s").append(turn("1"), { turnId: "t" });
       await client.del(sessionKeys(prefix, "s")[part]);

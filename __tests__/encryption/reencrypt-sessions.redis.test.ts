@@ -150,38 +150,6 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     expect(await memoryWith(testKeys("k1")).history("s").append(turn("1"))).toMatchObject({ duplicates: 2 });
   });
 
-  it("loses nothing beside writers with both keys, rewinds and reductions", async () => {
-    const [old, current] = [memoryWith(testKeys("k1", "k2")), memoryWith(testKeys("k2", "k1"))];
-    await old.history("s").addMessages(Array.from({ length: 30 }, (_, index) => turn(`first-${index}`)).flat());
-    let writing = true;
-    const stored: string[] = [];
-    const writer = async () => {
-      for (let index = 0; index < 20; index += 1) {
-        const history = (index % 2 === 0 ? old : current).history("s");
-        await history.addMessages(turn(`more-${index}`));
-        if (index % 10 === 9) {
-          await history.rewind(`more-${index}-a`);
-        }
-        stored.push(`more-${index}-q`, ...(index % 10 === 9 ? [] : [`more-${index}-a`]));
-      }
-      writing = false;
-    };
-    const keeper = async () => {
-      while (writing) {
-        await reencryptAll(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
-      }
-    };
-    await Promise.all([writer(), keeper()]);
-    const last = await reencryptAll(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
-    expect(last).toMatchObject({ incomplete: 0 });
-    expect((await everything()).join()).not.toContain("secret");
-    const transcript = await memoryWith(testKeys("k2")).history("s").getTranscript();
-    expect(transcript.map(({ id }) => id).slice(60)).toEqual(stored);
-    expect(transcript.slice(0, 60).map(({ id }) => id!.startsWith("first-"))).not.toContain(false);
-    const again = await memoryWith(testKeys("k2")).history("s").append(transcript);
-    expect(again).toMatchObject({ appended: 0, duplicates: transcript.length });
-  });
-
   it("keeps titles and metadata sealed, in lists too, and moves them to the current key", async () => {
     const label = { title: "secret title", metadata: '{"a":"secret"}' };
     const first = sealedWith(testKeys("k1"));
@@ -201,23 +169,6 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     expect(await second.lists.describe({ id: "s" })).toMatchObject({ label: { ...label, title: "secret too" } });
     expect(await listed(second)).toEqual([expect.objectContaining({ title: "secret too" })]);
     expect(JSON.stringify(await listed(sealedWith(testKeys("k3"))))).not.toContain("secret");
-  });
-
-  it("moves every session that the memory finds, and says how far it is", async () => {
-    const names = ["s1", "s2", "s3"];
-    for (const id of names) {
-      await memoryWith(testKeys("k1")).history(id).addMessages(turn(id));
-    }
-    const seen: number[] = [];
-    const memory = memoryWith(testKeys("k2", "k1"));
-    const done = await memory.sessions.reencrypt({ onProgress: ({ sessions }) => seen.push(sessions) });
-    expect(done).toEqual({ sessions: 3, threads: 0, items: 0, runs: 0, keys: 3, sealed: 0, incomplete: 0, failed: 0 });
-    expect(seen).toEqual([1, 2, 3]);
-    for (const id of names) {
-      expect(await memoryWith(testKeys("k2")).history(id).getMessages()).toHaveLength(2);
-    }
-    await expect(memoryWith().sessions.reencrypt()).rejects.toMatchObject({ option: "encryption" });
-    await expect(memory.sessions.reencrypt({ onProgress: 1 as never })).rejects.toMatchObject({ option: "onProgress" });
   });
 
   it("goes on after sessions that cannot be opened, and names each", async () => {

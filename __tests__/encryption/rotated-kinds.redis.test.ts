@@ -158,38 +158,6 @@ describe("sessions.reencrypt() over every kind of data", () => {
     expect(found.get(`checkpoints ${name(249)}`)).toMatch(/,sealed 0,\nfield 249/);
   });
 
-  it("loses nothing beside writers with either key", async () => {
-    const keyPrefix = uniquePrefix();
-    const [old, current] = [
-      doorsWith(keyPrefix, testKeys("k1", "k2")),
-      doorsWith(keyPrefix, testKeys("k2", "k1")),
-    ] as const;
-    await writeEach(old);
-    let isWriting = true;
-    const write = async () => {
-      for (let index = 0; index < 12; index += 1) {
-        const { graph, store } = index % 2 === 0 ? old : current;
-        await graph.invoke(question(`question ${index}`), thread("t"));
-        await store.put(["u", "ann"], `more-${index}`, { text: `secret ${index}` });
-      }
-      isWriting = false;
-    };
-    const rotate = async () => {
-      while (isWriting) {
-        await current.memory.sessions.reencrypt();
-      }
-    };
-    await Promise.all([write(), rotate()]);
-    expect(await current.memory.sessions.reencrypt()).toMatchObject({ items: 13, incomplete: 0, failed: 0 });
-    expect(await everythingIn(keyPrefix)).not.toMatch(/secret| k1\b/);
-    const only = doorsWith(keyPrefix, testKeys("k2"));
-    const { values } = await only.graph.getState(thread("t"));
-    const said = (values as typeof MessagesAnnotation.State).messages.map(({ text }) => text);
-    const more = Array.from({ length: 12 }, (_, index) => [`question ${index}`, "secret answer"]).flat();
-    expect(said.slice(2)).toEqual(more);
-    expect(await only.store.search(["u"], { limit: 100 })).toHaveLength(13);
-  });
-
   it("goes on after a process that died behind any of its calls", async () => {
     const keyPrefix = uniquePrefix();
     await writeEach(doorsWith(keyPrefix, testKeys("k1")));

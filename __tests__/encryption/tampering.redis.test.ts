@@ -153,11 +153,16 @@ describe("a text that somebody edited is refused:", () => {
     await expect(reads[read](processWith(prefix))).rejects.toMatchObject(refused);
   });
 
-  it.each<[string, (line: string) => string]>([
-    ["type", (line) => line.replace('"type":"human"', '"type":"ai"')],
-    ["id", (line) => line.replace('"id":"q"', '"id":"x"')],
-    ["time", (line) => line.replace(/"at":\d/, '"at":9')],
-  ])("the %s in the plain line of a record", async (_, change) => {
+  it.each<[string, (text: string) => string]>([
+    ["another type", (text) => text.replace('"type":"human"', '"type":"system"')],
+    ["another id", (text) => text.replace('"id":"q"', '"id":"x"')],
+    ["another time", (text) => text.replace(/"at":\d/, '"at":9')],
+    ["its end cut off", (text) => text.slice(0, -16)],
+    ["one more line break", (text) => text.replace("\n", "\n\n")],
+    ["a short ciphertext", (text) => `${text.split("\n")[0]!}\nAAAA`],
+    ["no ciphertext", (text) => text.split("\n")[0]!],
+    ["a character at its end", (text) => `${text}é`],
+  ])("a record with %s", async (_, change) => {
     const prefix = await written();
     const text = await places["a record"].get(prefix);
     expect(change(text)).not.toBe(text);
