@@ -9,7 +9,7 @@ import {
   interrupt,
   messagesDeltaReducer,
 } from "@langchain/langgraph";
-import { emptyCheckpoint, MemorySaver, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
+import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
 import { randomUUID } from "node:crypto";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
@@ -111,21 +111,6 @@ describe("A thread on RedisSaver under attack", () => {
     expect(once![2]).toBe(await contents("a thread that never was"));
   });
 
-  it("keeps two savers on one thread apart from each other's mistakes", async () => {
-    const [first, second, thread] = [open({ keep: 3 }), open({ keep: 3 }), randomUUID()];
-    let config = at(thread);
-    for (let step = 1; step <= 40; step += 1) {
-      const saver = step % 3 === 0 ? second : first;
-      const messages = Array.from({ length: 6 }, (_, index) => message(`${step + index}`));
-      config = (await saver.put(config, ...showing(messages, step))) as typeof config;
-    }
-    const expected = Array.from({ length: 6 }, (_, index) => `${40 + index}`);
-    expect(await shown(open(), at(thread))).toEqual(expected);
-    const listed = await all(open().list(at(thread)));
-    expect(listed.length).toBeLessThanOrEqual(11);
-    expect(await client.llen(keysOf(thread).items)).toBeLessThan(30);
-  });
-
   it("stores a checkpoint where another saver writes before each of its calls", async () => {
     const [other, thread] = [open(), randomUUID()];
     let [step, config] = [0, at(thread)];
@@ -208,20 +193,6 @@ describe("A thread on RedisSaver under attack", () => {
     await expect(open().getTuple(at(thread))).rejects.toMatchObject({ code: "damaged" });
     await client.ltrim(keysOf(thread).items, 0, 1);
     await expect(open().getTuple(at(thread))).rejects.toMatchObject({ code: "damaged" });
-  });
-
-  it("leaves the first branch as it was where an answer is made anew", async () => {
-    const [saver, thread] = [open(), randomUUID()];
-    const asked = (await saver.put(at(thread), ...showing([message("q")]))) as ReturnType<typeof at>;
-    const answers: ReturnType<typeof at>[] = [];
-    for (const text of ["answer 1", "answer 2"]) {
-      const branch = showing([message("q"), new AIMessage({ id: "a", content: long(text) })], 2);
-      answers.push((await saver.put(asked, ...branch)) as ReturnType<typeof at>);
-    }
-    const texts = await Promise.all(
-      answers.map(async (config) => (await saver.get(config))!.channel_values["messages"]),
-    );
-    expect((texts as AIMessage[][]).map((messages) => messages[1]!.text.slice(0, 8))).toEqual(["answer 1", "answer 2"]);
   });
 
   it.each(["a:b", "{a}", "}{", "a\0b", "\u{1f600}", "*", "__proto__", "a/b%2F", " "])(
@@ -400,13 +371,5 @@ describe("A thread on RedisSaver under attack", () => {
     const stored = (await client.hkeys(keysOf(thread.configurable.thread_id).checkpoints)).length;
     expect(await open().prune(thread.configurable.thread_id, { keep: 1 })).toBeLessThan(stored);
     expect((await graph.getState(thread)).values).toEqual({ messages });
-  });
-
-  it("shows a checkpoint that MemorySaver wrote, put by put, in the same way", async () => {
-    const [saver, memory, thread] = [open(), new MemorySaver(), randomUUID()];
-    const [checkpoint, ...rest] = showing([message("a"), { nested: [message("b"), { $lcmem: { l: "0" } }] }]);
-    await memory.put(at(thread), checkpoint, rest[0]);
-    await saver.put(at(thread), checkpoint, ...rest);
-    expect((await saver.get(at(thread)))!.channel_values).toEqual((await memory.get(at(thread)))!.channel_values);
   });
 });

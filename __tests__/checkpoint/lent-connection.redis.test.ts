@@ -52,23 +52,6 @@ describe("A saver on the connection of a memory", () => {
     await expect(saver.getTuple(config)).rejects.toMatchObject({ code: "closed" });
   });
 
-  it("seals what it stores with the keys of the memory", async () => {
-    const keyPrefix = uniquePrefix();
-    const store = new RedisSessionStore({ url: own.server.url, keyPrefix });
-    const memory = new RedisChatMemory({ store, encryption: testKeys("k1") });
-    const saver = new RedisSaver({ memory, keep: 5 });
-    await answering(saver).invoke({ messages: [new HumanMessage("Hi")] }, config);
-    const { keys, text } = await stored(keyPrefix);
-    expect(keys).toBe(3);
-    expect(text).not.toContain("no other message");
-    expect((await answering(saver).getState(config)).values.messages).toHaveLength(2);
-    await memory.sessions.delete("ann-1");
-    // The tombstone of the thread, which expires.
-    expect((await stored(keyPrefix)).keys).toBe(1);
-    await memory.close();
-    await store.close();
-  });
-
   it("tells the memory's listener of its round trips", async () => {
     const operations: string[] = [];
     const memory = new RedisChatMemory({

@@ -80,18 +80,6 @@ describe("A saver's round trips", () => {
     expect(await tripsOf(() => saver.put(at(thread), showing(5), meta, { messages: 5 }))).toBe(1);
   });
 
-  it("send what is new, also after a restart, and where others write in turn", async () => {
-    const thread = randomUUID();
-    const savers = [new RedisSaver({ client }), new RedisSaver({ client })];
-    for (let count = 50; count < 70; count += 1) {
-      const saver = count % 5 === 0 ? new RedisSaver({ client }) : savers[count % 2]!;
-      await saver.getTuple(at(thread));
-      await saver.putWrites({ configurable: { thread_id: thread, checkpoint_id: uuid6(1) } }, [["a", 1]], "task");
-      await saver.put(at(thread), showing(count), meta, { messages: count });
-    }
-    expect(await client.llen(`lcmem:{${thread}}:items`)).toBe(70);
-  });
-
   it("store a list of which every fourth element was replaced with few bytes more", async () => {
     const [saver, thread] = [new RedisSaver({ client }), randomUUID()];
     const checkpoint = showing(1_000);

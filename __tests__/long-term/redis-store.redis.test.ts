@@ -1,7 +1,7 @@
 import { InvalidNamespaceError } from "@langchain/langgraph-checkpoint";
 import { END, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { Redis } from "ioredis";
-import { RedisChatMemory, RedisSessionStore, type MemoryEvent } from "langchain-redis-memory";
+import { RedisChatMemory, type MemoryEvent } from "langchain-redis-memory";
 import { RedisStore } from "langchain-redis-memory/checkpoint";
 import * as z from "zod";
 import { startContractServer } from "../contract/contract-server.js";
@@ -9,7 +9,6 @@ import { closedAfterEach } from "../support/closed-after-each.js";
 import { allLeastCommands, partCommands } from "../support/least-commands.js";
 import { ownServer } from "../support/own-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";
-import { testKeys } from "../support/test-keys.js";
 
 describe("RedisStore", () => {
   // A server of its own: its clock is moved, its commands are counted, and connections are.
@@ -187,23 +186,6 @@ describe("RedisStore", () => {
     expect(skipped).toHaveLength(2);
     await store.put(["n"], "a", { key: "again" });
     expect((await store.get(["n"], "a"))!.value).toEqual({ key: "again" });
-  });
-
-  it("seals values with the keys of the memory that lends its connection, each for its place", async () => {
-    const keyPrefix = uniquePrefix();
-    const sessions = closed(new RedisSessionStore({ url: own.server.url, keyPrefix }));
-    const memory = new RedisChatMemory({ store: sessions, encryption: testKeys("k1") });
-    const store = new RedisStore({ memory });
-    await store.put(["a"], "k", { secret: "the treasure" });
-    await store.put(["a"], "l", { secret: "nothing" });
-    const [values] = keysOf(keyPrefix);
-    expect(JSON.stringify(await own.client.hgetall(values))).not.toContain("treasure");
-    expect((await store.search([], { filter: { secret: "the treasure" } })).map(({ key }) => key)).toEqual(["k"]);
-    await own.client.hset(values, "a\0\0k", (await own.client.hget(values, "a\0\0l"))!);
-    await expect(store.get(["a"], "k")).rejects.toMatchObject({ code: "wrong_key" });
-    await expect(open({ keyPrefix }).get(["a"], "l")).rejects.toMatchObject({ code: "unknown_key" });
-    await store.close();
-    expect(await memory.history("s").getMessages()).toEqual([]);
   });
 
   it("does what is written about the connection: refuses two, and closes only its own", async () => {
