@@ -57,25 +57,6 @@ describe("RedisSessionStore when replies are lost", () => {
     await store.close();
   });
 
-  it("commits once if the client itself resends an applied commit", async () => {
-    const { store, keyPrefix } = await opened();
-    await store.append({ id: "s" }, { records: records("a", 5) });
-    const view = await store.readView({ id: "s" });
-    // The script is known to the server, so that the first try is the one that is applied.
-    const warm = await store.readView({ id: "warm" });
-    await store.commitReduction({ id: "warm" }, { ...asRead(warm), start: 0, head: "h", headCount: 1 });
-    proxy.dropReplies();
-    const pending = store.commitReduction({ id: "s" }, { ...asRead(view), start: 3, head: "h", headCount: 1 });
-    while ((await direct.hget(sessionKeys(keyPrefix, "s").state, "head")) !== "h") {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    proxy.restoreReplies();
-    proxy.cut();
-    expect(await pending).toBe("committed");
-    expect(await store.readView({ id: "s" })).toMatchObject({ start: 3, head: "h" });
-    await store.close();
-  });
-
   it("fails with timeout if no reply comes, and repeating the call is safe", async () => {
     const { store, keyPrefix } = await opened({ commandTimeout: 200 });
     proxy.dropReplies();
@@ -120,24 +101,6 @@ describe("RedisSessionStore when replies are lost", () => {
     }
     // Late answers and cut connections of calls that were given up must not surface as unhandled rejections.
     proxy.cut();
-    await store.close();
-  });
-
-  it("is slow but correct on a slow connection", async () => {
-    const { store } = await opened();
-    proxy.delayReplies(60);
-    await store.append({ id: "s" }, { records: records("a", 3) });
-    expect((await store.readView({ id: "s" })).records).toHaveLength(3);
-    await store.close();
-  });
-
-  it("continues after the connection was cut", async () => {
-    const { store } = await opened();
-    for (let index = 0; index < 5; index += 1) {
-      proxy.cut();
-      await store.append({ id: "s" }, { records: [record(`a${index}`)] });
-    }
-    expect((await store.readView({ id: "s" })).next).toBe(5);
     await store.close();
   });
 });
@@ -342,28 +305,6 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
 });
 
 describe("RedisSessionStore without a server", () => {
-  it("fails within the command timeout for every kind of connection, and prints nothing", async () => {
-    const port = await freePort();
-    const client = new Redis({ port, host: "127.0.0.1", retryStrategy: () => 50 });
-    client.on("error", () => undefined);
-    const stores = [
-      new RedisSessionStore({ url: `redis://127.0.0.1:${port}`, commandTimeout: 300 }),
-      new RedisSessionStore({ config: { host: "127.0.0.1", port, enableOfflineQueue: false }, commandTimeout: 300 }),
-      new RedisSessionStore({ client, commandTimeout: 300 }),
-    ];
-    for (const store of stores) {
-      const began = performance.now();
-      await expect(store.append({ id: "s" }, { records: [record("a")] })).rejects.toMatchObject({
-        name: "StoreError",
-        code: expect.stringMatching(/^(timeout|unavailable)$/),
-        retryable: true,
-      });
-      expect(performance.now() - began).toBeLessThan(10_000);
-      await store.close();
-    }
-    client.disconnect();
-  });
-
   it("lets the process end once the store is closed, with nothing on stderr", async () => {
     const module = join(process.cwd(), "src/store/redis-store/redis-session-store.ts");
     const program = `

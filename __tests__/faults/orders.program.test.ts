@@ -8,7 +8,6 @@ import {
   type PlannedLane,
   type Scenario,
 } from "../../tools/faults/simulation/scenario.js";
-import { shrunk } from "../../tools/faults/simulation/shrink.js";
 import type { Outcome } from "../../tools/faults/simulation/simulate.js";
 import { SimulatedProcess, type Happening } from "../../tools/faults/simulation/world.js";
 import { playScenarios } from "../support/simulations.js";
@@ -39,19 +38,6 @@ test("each schedule within the bound is played once, those with fewer deviations
   expect(lengths).toEqual(lengths.toSorted());
 });
 
-test("choices that only a deviation brings about are explored too", async () => {
-  const { orders } = await ordersOf((order) => (order.length === 0 ? [2] : [2, 2, 2]));
-  expect(orders.toSorted()).toEqual(["[[0,1],[1,1]]", "[[0,1],[2,1]]", "[[0,1]]", "[]"]);
-});
-
-test.each([
-  ["as many schedules as are allowed", { most: 4 }, 4],
-  ["what is played when time is over", { isOver: () => true }, 0],
-])("an exploration that is cut short counts %s, and says that it is not whole", async (_, more, count) => {
-  const { schedules, isWhole, orders } = await ordersOf(() => [2, 3, 2], more);
-  expect({ schedules, isWhole, played: orders.length }).toEqual({ schedules: count, isWhole: false, played: count });
-});
-
 test("a process goes on until a deviation lets another one go on, or a fault meets its request", () => {
   const [one, two] = [new SimulatedProcess("one", 0), new SimulatedProcess("two", 0)];
   const requests = [one, two].map((process) => ({ sender: () => process }) as unknown as Happening);
@@ -73,12 +59,6 @@ test("a process goes on until a deviation lets another one go on, or a fault mee
   ).toEqual(["one lose-reply", "one", "one kill"]);
   expect(chosen([[0, 4]]).names[0]).toBe("one stall");
   expect(chosen([[0, 5]]).names[0]).toBe("one full");
-});
-
-test("a schedule that fails shrinks to the deviations that it takes", async () => {
-  const failing: Scenario = { ...scenario, order: [0, 3, 5].map((choice) => [choice, 1] as const) };
-  const smallest = await shrunk(failing, async ({ order }) => order!.some(([choice]) => choice === 3));
-  expect(smallest.order).toEqual([[3, 1]]);
 });
 
 test("two appends arrive in both orders, and each order gives the same on another machine", async () => {

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { join, posix } from "node:path";
+import { readFileSync } from "node:fs";
 import { linksOf, readDocument } from "../support/markdown.js";
 
 const root = join(__dirname, "../..");
@@ -37,5 +38,27 @@ describe("the documents of an installed package", () => {
 
   it("come without source maps", () => {
     expect([...packed].filter((path) => path.endsWith(".map"))).toEqual([]);
+  });
+});
+
+const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+  packages: Readonly<Record<string, { readonly dependencies?: Readonly<Record<string, string>> }>>;
+};
+
+/** The packages that an installation of these brings with it. */
+function closure(names: readonly string[]): string[] {
+  const found = new Set(names);
+  for (const name of found) {
+    Object.keys(packages[`node_modules/${name}`]?.dependencies ?? {}).forEach((needed) => found.add(needed));
+  }
+  return [...found].sort();
+}
+
+describe("an installation of this package", () => {
+  it("brings no package that its peers do not bring", () => {
+    const own = closure(Object.keys(packages[""]!.dependencies!));
+    expect(own).toEqual(["base64-js", "js-tiktoken", "zod"]);
+    const peers = closure(["@langchain/core", "ioredis"]);
+    expect(own.filter((name) => !peers.includes(name))).toEqual([]);
   });
 });
