@@ -1,28 +1,22 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { createAgent } from "langchain";
 import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
 import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
-import { redisRuns, type RedisRuns, type RedisRunsOptions } from "langchain-redis-memory/runs";
-import { ToolModel } from "../support/agents.js";
+import { redisRuns } from "langchain-redis-memory/runs";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 import { until } from "../../tools/testkit/servers/until.js";
+import { ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { commandCalls } from "../support/command-calls.js";
+import { closeMemories } from "../support/memories.js";
+import { ownServer } from "../support/own-server.js";
 import { echoModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
-import { all, chunksOf, first, spoken } from "./spoken-source.js";
+import { calm, all, chunksOf, first, spoken, twoInstances } from "./spoken-source.js";
 
 afterEach(closeMemories);
-
-/** Nobody is taken for dead, however slow the machine. */
-const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
-
-function twoInstances(settings: RedisRunsOptions = calm, options: Parameters<typeof newMemory>[0] = {}) {
-  const redis = { keyPrefix: uniquePrefix() };
-  const memories = [newMemory({ ...options, redis }), newMemory({ ...options, redis })] as const;
-  const runs = memories.map((memory) => redisRuns(memory, settings)) as [RedisRuns, RedisRuns];
-  return { memories, runs, keyPrefix: redis.keyPrefix };
-}
 
 describe("a run", () => {
   const closed = closedAfterEach();
@@ -35,7 +29,7 @@ describe("a run", () => {
   ])(
     "is left out from its limit on, with a reset and the stored answer (batchMs: %i, %s)",
     async (batchMs, _, options) => {
-      const { runs, memories } = twoInstances({ ...calm, batchMs, maxRunBytes: 1_000 }, options);
+      const { runs, memories } = twoInstances(options, { ...calm, batchMs, maxRunBytes: 1_000 });
       for (const chunks of [["a"], ["a", "b"]]) {
         const { work, say, end } = spoken();
         const run = await runs[0].start("s", { turnId: `t${chunks.length}` }, work);
@@ -60,7 +54,7 @@ describe("a run", () => {
 
   it("takes no more of Redis than its limit", async () => {
     const maxRunBytes = 50_000;
-    const { runs, keyPrefix } = twoInstances({ ...calm, batchMs: 0, maxRunBytes });
+    const { runs, keyPrefix } = twoInstances({}, { ...calm, batchMs: 0, maxRunBytes });
     const client = closed(new Redis(sharedRedisUrl()));
     await all(
       await runs[0].start("s", { turnId: "t" }, async function* () {
@@ -117,7 +111,7 @@ describe("a run", () => {
   });
 
   it("lives on while its work is silent, for longer than a run is kept", async () => {
-    const { runs, keyPrefix } = twoInstances({ lostAfterMs: 400 });
+    const { runs, keyPrefix } = twoInstances({}, { lostAfterMs: 400 });
     const client = closed(new Redis(sharedRedisUrl()));
     const key = `${keyPrefix}:{s}:run`;
     await runs[0].start("s", { turnId: "t" }, spoken().work);
@@ -170,5 +164,35 @@ describe("a run", () => {
       expect(items.at(-1)).toEqual({ state: "failed", error: "unsupported_message" });
     }
     expect(isTold).toBe(true);
+  });
+});
+
+describe("a run and its reader in another process", () => {
+  const own = ownServer(startRedis);
+
+  // 1,000 words of a model that says 235 a second, in 85 batches: 910.
+  it("cost at most 60 commands and 10 for each batch of 50 ms, however many words, also those in scripts", async () => {
+    const words = 500;
+    const memories = [
+      new RedisChatMemory({ url: own.server.url }),
+      new RedisChatMemory({ url: own.server.url }),
+    ] as const;
+    const [runs, others] = [redisRuns(memories[0]), redisRuns(memories[1])];
+    await Promise.all([runs.active("s"), others.active("s")]);
+    const before = await commandCalls(own.client);
+    const began = performance.now();
+    const run = await runs.start("s", { turnId: "t" }, async function* () {
+      for (let index = 0; index < words; index += 1) {
+        yield `word ${index}`;
+        await delay(5);
+      }
+    });
+    const [heard] = await Promise.all([all(others.join("s", { turnId: "t" })), all(run)]);
+    const batches = (performance.now() - began) / 50;
+    expect(chunksOf(heard)).toHaveLength(words);
+    const after = await commandCalls(own.client);
+    const calls = [...after].reduce((sum, [name, count]) => sum + count - (before.get(name) ?? 0), 0);
+    expect(calls).toBeLessThanOrEqual(60 + 10 * batches);
+    await Promise.all(memories.map((memory) => memory.close()));
   });
 });

@@ -4,6 +4,7 @@ import { redisRuns } from "langchain-redis-memory/runs";
 import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { testKeys } from "../support/test-keys.js";
 import { readAll } from "./visiting-readers.js";
 import { chunksOf, spoken } from "./spoken-source.js";
 
@@ -18,6 +19,7 @@ const visits = fc.array(
 const cuts = fc.array(fc.record({ at: fc.nat(60), losesReplies: fc.boolean() }), { maxLength: 3 });
 const scenes = fc.record({
   producer: fc.nat(2),
+  form: fc.constantFrom({}, { encryption: testKeys("k1") }),
   chunks: fc.integer({ min: 0, max: 60 }),
   batchMs: fc.constantFrom(0, 1, 5),
   readers: fc.array(visits, { minLength: Math.ceil(mostReaders / 5), maxLength: mostReaders, size: "max" }),
@@ -27,10 +29,10 @@ const scenes = fc.record({
 describe("readers of a run", () => {
   it("get every chunk once and in order, from any position, on any instance, over broken connections", async () => {
     await fc.assert(
-      fc.asyncProperty(scenes, async ({ producer, chunks, batchMs, readers, cuts }) => {
+      fc.asyncProperty(scenes, async ({ producer, form, chunks, batchMs, readers, cuts }) => {
         const wire = await openWire();
         const redis = { keyPrefix: uniquePrefix(), commandTimeout: 60_000 };
-        const memories = [0, 1, 2].map(() => new RedisChatMemory({ url: wire.url, redis }));
+        const memories = [0, 1, 2].map(() => new RedisChatMemory({ url: wire.url, redis, ...form }));
         const runs = memories.map((memory) => redisRuns(memory, { batchMs, lostAfterMs: 600_000 }));
         try {
           const { work, say, end } = spoken();

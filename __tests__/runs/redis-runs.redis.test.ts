@@ -1,134 +1,61 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import { sessionConfig, withRedisMemory, type RedisChatMemory } from "langchain-redis-memory";
-import { redisRuns, type RedisRunsOptions } from "langchain-redis-memory/runs";
-import { all, chunksOf, first, spoken } from "./spoken-source.js";
+import { redisRuns } from "langchain-redis-memory/runs";
+import { calm, all, chunksOf, first, spoken, twoInstances } from "./spoken-source.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { echoModel } from "../support/scripted-model.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
 import { plainAndEncrypted, testKeys } from "../support/test-keys.js";
 
 afterEach(closeMemories);
 
-/** Nobody is taken for dead, however slow the machine. */
-const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
-
-/** Two instances of an application. */
-function instances(settings: RedisRunsOptions = calm, options: Parameters<typeof newMemory>[0] = {}) {
-  const redis = { keyPrefix: uniquePrefix() };
-  const [a, b] = [newMemory({ ...options, redis }), newMemory({ ...options, redis })];
-  return {
-    memories: [a, b] as const,
-    keyPrefix: redis.keyPrefix,
-    runs: [redisRuns(a, settings), redisRuns(b, settings)],
-  };
-}
-
 describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
-  const twoInstances = (settings?: RedisRunsOptions) => instances(settings, form);
   const closed = closedAfterEach();
 
-  it("is read by its own process and by another one, whole and in order, and ends as done", async () => {
-    const { runs } = twoInstances();
-    const { work, say, end } = spoken();
-    const run = await runs[0]!.start("s", { turnId: "t" }, work);
-    const readers = [
-      all(run),
-      all(runs[0]!.join("s")),
-      all(runs[1]!.join("s")),
-      all(runs[1]!.join("s", { turnId: "t" })),
-    ];
-    for (let word = 0; word < 100; word += 1) {
-      say(`w${word} `);
-      if (word % 10 === 0) {
-        await new Promise(setImmediate);
-      }
-    }
-    end();
-    for (const items of await Promise.all(readers)) {
-      expect(chunksOf(items)).toEqual(Array.from({ length: 100 }, (_, word) => `w${word} `));
-      expect(items.at(-1)).toEqual({ state: "done" });
-    }
-  });
-
-  it("goes on behind any position, on either process, while it runs and when it has ended", async () => {
-    const { runs } = twoInstances();
-    const { work, say, end } = spoken();
-    await runs[0]!.start("s", { turnId: "t" }, work);
-    say("a", "b");
-    const [seen] = (await first(runs[1]!.join("s"), 1)) as unknown as [{ id: string }];
-    say("c");
-    const going = [runs[0]!, runs[1]!].map((each) => all(each.join("s", { after: seen.id })));
-    end();
-    for (const items of await Promise.all(going)) {
-      expect(chunksOf(items)).toEqual(["b", "c"]);
-    }
-    const whole = await all(runs[1]!.join("s"));
-    for (const [index, item] of whole.slice(0, -1).entries()) {
-      const rest = await all(runs[index % 2]!.join("s", { after: (item as { id: string }).id }));
-      expect(rest).toEqual(whole.slice(index + 1));
-    }
-  });
-
   it("outlives a reader that leaves it, and a reader that is aborted gets no end", async () => {
-    const { runs } = twoInstances();
+    const { runs } = twoInstances(form);
     const { work, say, end } = spoken();
-    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    const run = await runs[0].start("s", { turnId: "t" }, work);
     const leaving = new AbortController();
-    const left = all(runs[1]!.join("s", { signal: leaving.signal }));
+    const left = all(runs[1].join("s", { signal: leaving.signal }));
     say("a");
     expect(chunksOf(await first(run, 1))).toEqual(["a"]);
     leaving.abort();
     expect((await left).every((item) => "id" in item)).toBe(true);
     say("b");
     end();
-    expect(chunksOf(await all(runs[1]!.join("s")))).toEqual(["a", "b"]);
+    expect(chunksOf(await all(runs[1].join("s")))).toEqual(["a", "b"]);
   });
 
   it("is stopped from another process, and ends as stopped", async () => {
-    const { runs } = twoInstances();
+    const { runs } = twoInstances(form);
     const { work, say } = spoken();
-    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    const run = await runs[0].start("s", { turnId: "t" }, work);
     say("a");
-    expect(await runs[1]!.active("s")).toEqual({ turnId: "t", state: "running", since: expect.any(Number) as number });
-    expect(await runs[1]!.stop("s", { turnId: "other" })).toBe(false);
-    expect(await runs[1]!.stop("s", { turnId: "t" })).toBe(true);
+    expect(await runs[1].active("s")).toEqual({ turnId: "t", state: "running", since: expect.any(Number) as number });
+    expect(await runs[1].stop("s", { turnId: "other" })).toBe(false);
+    expect(await runs[1].stop("s", { turnId: "t" })).toBe(true);
     expect((await all(run)).at(-1)).toEqual({ state: "stopped" });
-    expect(await runs[1]!.stop("s")).toBe(false);
-    expect(await runs[1]!.active("s")).toBeUndefined();
+    expect(await runs[1].stop("s")).toBe(false);
+    expect(await runs[1].active("s")).toBeUndefined();
   });
 
   it("is one for a session: another turn is refused, the same turn joins it", async () => {
-    const { runs } = twoInstances();
+    const { runs } = twoInstances(form);
     const { work, say, end } = spoken();
-    await runs[0]!.start("s", { turnId: "t" }, work);
-    const other = () => runs[1]!.start("s", { turnId: "u" }, spoken().work);
+    await runs[0].start("s", { turnId: "t" }, work);
+    const other = () => runs[1].start("s", { turnId: "u" }, spoken().work);
     await expect(other()).rejects.toMatchObject({ code: "busy", retryable: true });
-    const again = await runs[1]!.start("s", { turnId: "t" }, () => Promise.reject(new Error("not called")));
+    const again = await runs[1].start("s", { turnId: "t" }, () => Promise.reject(new Error("not called")));
     say("a");
     end();
     expect(chunksOf(await all(again))).toEqual(["a"]);
   });
 
-  it("makes way for another turn: which waits for its end, or stops it", async () => {
-    const { runs } = twoInstances();
-    const [one, two, three] = [spoken(), spoken(), spoken()];
-    const running = await runs[0]!.start("s", { turnId: "1" }, one.work);
-    const queued = runs[1]!.start("s", { turnId: "2", whileRunning: "queue" }, two.work);
-    one.say("a");
-    one.end();
-    expect(await all(await queued.then(() => running))).toMatchObject([{ chunk: "a" }, { state: "done" }]);
-    two.say("b");
-    expect(chunksOf(await first(await queued, 1))).toEqual(["b"]);
-    const stopping = await runs[0]!.start("s", { turnId: "3", whileRunning: "stop" }, three.work);
-    expect((await all(await queued)).at(-1)).toEqual({ state: "stopped" });
-    three.end();
-    expect(await all(stopping)).toEqual([{ state: "done" }]);
-  });
-
   it("is followed by those that queue, in the order in which they came, within their patience", async () => {
-    const { runs, keyPrefix } = twoInstances();
+    const { runs, keyPrefix } = twoInstances(form);
     const client = closed(new Redis(sharedRedisUrl()));
     const queue = `${keyPrefix}:{s}:run:queue`;
     const begun: string[] = [];
@@ -167,24 +94,24 @@ describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
   });
 
   it("does not wait behind a start whose process died in the queue", async () => {
-    const { runs, keyPrefix } = twoInstances({ lostAfterMs: 100, batchMs: 1 });
+    const { runs, keyPrefix } = twoInstances(form, { lostAfterMs: 100, batchMs: 1 });
     const client = closed(new Redis(sharedRedisUrl()));
     await client.zadd(`${keyPrefix}:{s}:run:queue`, 0, "nobody 1");
     const { work, end } = spoken();
     end();
-    expect(await all(await runs[0]!.start("s", { turnId: "t", whileRunning: "queue" }, work))).toEqual([
+    expect(await all(await runs[0].start("s", { turnId: "t", whileRunning: "queue" }, work))).toEqual([
       { state: "done" },
     ]);
   });
 
   it("is server-sent events with ids, with which a browser goes on, and an end", async () => {
-    const { runs } = twoInstances();
+    const { runs } = twoInstances(form);
     const { work, say, end } = spoken();
-    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    const run = await runs[0].start("s", { turnId: "t" }, work);
     say("two\nlines", { b: 1 });
     end();
     await all(run);
-    const text = await new Response(runs[1]!.join("s").toSSE()).text();
+    const text = await new Response(runs[1].join("s").toSSE()).text();
     const events = text.trimEnd().split("\n\n");
     expect(events.map((event) => event.replace(/^id: [\d:-]+/, "id"))).toEqual([
       'id\ndata: "two\\nlines"',
@@ -192,41 +119,41 @@ describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
       'event: end\ndata: {"state":"done"}',
     ]);
     const after = /^id: (.*)/.exec(events[0]!)![1]!;
-    const rest = await new Response(runs[1]!.join("s", { after }).toSSE({ encode: () => "x\ny" })).text();
+    const rest = await new Response(runs[1].join("s", { after }).toSSE({ encode: () => "x\ny" })).text();
     expect(rest).toMatch(/^id: [\d:-]+\ndata: x\ndata: y\n\nevent: end\n/);
     const left = new AbortController();
     const { work: silent } = spoken();
-    const open = await runs[0]!.start("s", { turnId: "u" }, silent);
+    const open = await runs[0].start("s", { turnId: "u" }, silent);
     const leaving = new Response(open.toSSE({ signal: left.signal })).text();
     left.abort();
     expect(await leaving).toBe("");
-    expect(await runs[1]!.active("s")).toMatchObject({ turnId: "u", state: "running" });
+    expect(await runs[1].active("s")).toMatchObject({ turnId: "u", state: "running" });
   });
 
   it("ends as failed with the code of the error, never its text", async () => {
-    const { runs } = twoInstances();
+    const { runs } = twoInstances(form);
     const { work, say, fail } = spoken();
-    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    const run = await runs[0].start("s", { turnId: "t" }, work);
     say("a");
     fail(new TypeError("secret"));
-    const ends = await Promise.all([all(run), all(runs[1]!.join("s"))]);
+    const ends = await Promise.all([all(run), all(runs[1].join("s"))]);
     for (const items of ends) {
       expect(items.at(-1)).toEqual({ state: "failed", error: "TypeError" });
     }
   });
 
   it("rejects at the start where the work fails before it streams, and leaves the session free", async () => {
-    const { runs } = twoInstances();
-    const start = () => runs[0]!.start("s", { turnId: "t" }, () => Promise.reject(new RangeError("no")));
+    const { runs } = twoInstances(form);
+    const start = () => runs[0].start("s", { turnId: "t" }, () => Promise.reject(new RangeError("no")));
     await expect(start()).rejects.toThrow(RangeError);
     await expect(start()).rejects.toThrow(RangeError);
-    expect((await all(runs[1]!.join("s"))).at(-1)).toEqual({ state: "failed", error: "RangeError" });
-    const notIterable = () => runs[0]!.start("s", { turnId: "t" }, () => "text" as never);
+    expect((await all(runs[1].join("s"))).at(-1)).toEqual({ state: "failed", error: "RangeError" });
+    const notIterable = () => runs[0].start("s", { turnId: "t" }, () => "text" as never);
     await expect(notIterable()).rejects.toMatchObject({ code: "invalid_option", option: "work" });
   });
 
   it("gives each reader the value of the moment at which it was yielded, an own one, the same everywhere", async () => {
-    const { runs } = twoInstances();
+    const { runs } = twoInstances(form);
     const grown: { text: string; message: HumanMessage; bytes: Uint8Array; none?: undefined; set: Set<string> } = {
       text: "",
       message: new HumanMessage("hi"),
@@ -234,7 +161,7 @@ describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
       none: undefined,
       set: new Set(["a"]),
     };
-    const run = await runs[0]!.start("s", { turnId: "t" }, async function* () {
+    const run = await runs[0].start("s", { turnId: "t" }, async function* () {
       for (const letter of "abc") {
         grown.text += letter;
         grown.bytes[0] = grown.text.length;
@@ -256,8 +183,8 @@ describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
       }
       return chunks;
     };
-    const here = [run, run, runs[0]!.join<typeof grown>("s")];
-    const there = [runs[1]!.join<typeof grown>("s"), runs[1]!.join<typeof grown>("s")];
+    const here = [run, run, runs[0].join<typeof grown>("s")];
+    const there = [runs[1].join<typeof grown>("s"), runs[1].join<typeof grown>("s")];
     for (const chunks of await Promise.all([...here, ...there].map(read))) {
       expect(chunks).toStrictEqual(
         ["a", "ab", "abc"].map((text) => ({
@@ -271,10 +198,10 @@ describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
   });
 
   it("is not read behind a position of another turn's run", async () => {
-    const { runs } = twoInstances();
+    const { runs } = twoInstances(form);
     const play = async (turnId: string) =>
       all(
-        await runs[0]!.start("s", { turnId }, async function* () {
+        await runs[0].start("s", { turnId }, async function* () {
           yield* [`${turnId} 1`, `${turnId} 2`, `${turnId} 3`];
         }),
       );
@@ -289,47 +216,47 @@ describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
   });
 
   it("waits for a human where the graph was interrupted, for a day", async () => {
-    const { runs, keyPrefix } = twoInstances();
+    const { runs, keyPrefix } = twoInstances(form);
     const client = closed(new Redis(sharedRedisUrl()));
     const { work, say, end } = spoken();
-    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    const run = await runs[0].start("s", { turnId: "t" }, work);
     say(["updates", { __interrupt__: [{ value: "sure?" }] }]);
     end();
     expect((await all(run)).at(-1)).toEqual({ state: "waiting" });
-    expect(await runs[1]!.active("s")).toMatchObject({ state: "waiting" });
+    expect(await runs[1].active("s")).toMatchObject({ state: "waiting" });
     expect(await client.pttl(`${keyPrefix}:{s}:run`)).toBeGreaterThan(23 * 3_600_000);
     const { work: resumed, end: endResumed } = spoken();
-    const next = await runs[1]!.start("s", { turnId: "t" }, resumed);
+    const next = await runs[1].start("s", { turnId: "t" }, resumed);
     endResumed();
     expect(await all(next)).toEqual([{ state: "done" }]);
     expect(await client.pttl(`${keyPrefix}:{s}:run`)).toBeLessThanOrEqual(120_000);
   });
 
   it("is closed to other owners", async () => {
-    const { runs } = twoInstances();
+    const { runs } = twoInstances(form);
     const { work } = spoken();
-    await runs[0]!.start("s", { turnId: "t", owner: "ann" }, work);
+    await runs[0].start("s", { turnId: "t", owner: "ann" }, work);
     const refused = { code: "other_owner" };
-    await expect(all(runs[1]!.join("s", { owner: "bob" }))).rejects.toMatchObject(refused);
-    await expect(runs[1]!.stop("s", { owner: "bob" })).rejects.toMatchObject(refused);
-    await expect(runs[1]!.active("s", { owner: "bob" })).rejects.toMatchObject(refused);
-    await expect(runs[1]!.start("s", { turnId: "u", owner: "bob" }, work)).rejects.toMatchObject(refused);
-    expect(await runs[1]!.active("s", { owner: "ann" })).toMatchObject({ turnId: "t" });
+    await expect(all(runs[1].join("s", { owner: "bob" }))).rejects.toMatchObject(refused);
+    await expect(runs[1].stop("s", { owner: "bob" })).rejects.toMatchObject(refused);
+    await expect(runs[1].active("s", { owner: "bob" })).rejects.toMatchObject(refused);
+    await expect(runs[1].start("s", { turnId: "u", owner: "bob" }, work)).rejects.toMatchObject(refused);
+    expect(await runs[1].active("s", { owner: "ann" })).toMatchObject({ turnId: "t" });
   });
 
   it.each(["delete", "clear"] as const)(
     "ends for all readers behind a %s, also while its work is silent",
     async (how) => {
-      const { runs, memories } = twoInstances({ batchMs: 1 });
+      const { runs, memories } = twoInstances(form, { batchMs: 1 });
       await memories[0].history("s").addMessages([new HumanMessage("hi")]);
-      const run = await runs[0]!.start("s", { turnId: "t" }, async function* (signal) {
+      const run = await runs[0].start("s", { turnId: "t" }, async function* (signal) {
         yield "a";
         await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       });
-      const ends = [run, runs[1]!.join("s")].map((reader) =>
+      const ends = [run, runs[1].join("s")].map((reader) =>
         all(reader).catch((error: { code: string }) => [error.code]),
       );
-      await first(runs[1]!.join("s"), 1);
+      await first(runs[1].join("s"), 1);
       await (how === "delete" ? memories[1].sessions.delete("s") : memories[1].history("s").clear());
       const [local, remote] = (await Promise.all(ends)).map((items) => items.at(-1));
       expect(local).toEqual({ state: "failed", error: "erased" });
@@ -338,15 +265,15 @@ describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
   );
 
   it("goes with the session that is erased, and does not begin while it is", async () => {
-    const { runs, memories, keyPrefix } = twoInstances();
+    const { runs, memories, keyPrefix } = twoInstances(form);
     const client = closed(new Redis(sharedRedisUrl()));
     const { work, say } = spoken();
     await memories[0].history("s").addMessages([new HumanMessage("hi")]);
-    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    const run = await runs[0].start("s", { turnId: "t" }, work);
     say("a");
     const reader = run[Symbol.asyncIterator]();
     await reader.next();
-    await first(runs[1]!.join("s"), 1);
+    await first(runs[1].join("s"), 1);
     await memories[1].sessions.delete("s");
     const tombstone = [[expect.any(String), ["x", ""]]];
     expect(await client.xrange(`${keyPrefix}:{s}:run`, "-", "+")).toEqual(tombstone);
@@ -355,30 +282,30 @@ describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
     expect((await reader.next()).value).toEqual({ state: "failed", error: "erased" });
     await expect(all(run)).rejects.toMatchObject({ code: "erased" });
     expect(await client.xrange(`${keyPrefix}:{s}:run`, "-", "+")).toEqual(tombstone);
-    await expect(runs[1]!.start("s", { turnId: "u" }, work)).rejects.toMatchObject({ code: "erased" });
+    await expect(runs[1].start("s", { turnId: "u" }, work)).rejects.toMatchObject({ code: "erased" });
   });
 
   it("is stopped where its memory is closed", async () => {
-    const { runs, memories } = twoInstances();
+    const { runs, memories } = twoInstances(form);
     const { work, say } = spoken();
-    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    const run = await runs[0].start("s", { turnId: "t" }, work);
     say("a");
-    const [own, remote] = [all(run), all(runs[1]!.join("s"))];
+    const [own, remote] = [all(run), all(runs[1].join("s"))];
     await memories[0].close();
     expect((await own).at(-1)).toEqual({ state: "stopped" });
     expect((await remote).at(-1)).toEqual({ state: "stopped" });
   });
 
   it("goes on for a reader whose process is closed, on another one", async () => {
-    const { runs, memories, keyPrefix } = twoInstances();
+    const { runs, memories, keyPrefix } = twoInstances(form);
     const third = redisRuns(newMemory({ ...form, redis: { keyPrefix } }), calm);
     const { work, say, end } = spoken();
-    await runs[0]!.start("s", { turnId: "t" }, work);
+    await runs[0].start("s", { turnId: "t" }, work);
     say("a");
-    const reader = runs[1]!.join("s")[Symbol.asyncIterator]();
+    const reader = runs[1].join("s")[Symbol.asyncIterator]();
     const { id: after } = (await reader.next()).value as { id: string };
-    const [following, page] = [reader.next(), new Response(runs[1]!.join("s").toSSE()).text()];
-    await first(runs[1]!.join("s"), 1);
+    const [following, page] = [reader.next(), new Response(runs[1].join("s").toSSE()).text()];
+    await first(runs[1].join("s"), 1);
     await memories[1].close();
     // Neither is told that the run was reset, or that it ended.
     await expect(following).rejects.toMatchObject({ name: "StoreError", code: "closed" });
@@ -393,13 +320,13 @@ describe("a run of a memory that encrypts", () => {
   const closed = closedAfterEach();
 
   it("is encrypted in Redis, and read by who has the key", async () => {
-    const { runs, keyPrefix } = instances(calm, { encryption: testKeys("k1") });
+    const { runs, keyPrefix } = twoInstances({ encryption: testKeys("k1") });
     const client = closed(new Redis(sharedRedisUrl()));
     const { work, say, end } = spoken();
-    await runs[0]!.start("s", { turnId: "t" }, work);
+    await runs[0].start("s", { turnId: "t" }, work);
     say("a secret");
     end();
-    expect(chunksOf(await all(runs[1]!.join("s")))).toEqual(["a secret"]);
+    expect(chunksOf(await all(runs[1].join("s")))).toEqual(["a secret"]);
     expect(JSON.stringify(await client.xrange(`${keyPrefix}:{s}:run`, "-", "+"))).not.toContain("secret");
     const without = redisRuns(newMemory({ redis: { keyPrefix } }), calm);
     await expect(all(without.join("s"))).rejects.toMatchObject({ code: "unknown_key" });
@@ -407,7 +334,6 @@ describe("a run of a memory that encrypts", () => {
 });
 
 describe.each(plainAndEncrypted)("a run of a chain with memory, %s", (_, form) => {
-  const twoInstances = () => instances(calm, form);
   const closed = closedAfterEach();
   const ask = (memory: RedisChatMemory, turnId: string, text: string) => {
     const chat = withRedisMemory(echoModel(), { memory });
@@ -415,28 +341,28 @@ describe.each(plainAndEncrypted)("a run of a chain with memory, %s", (_, form) =
   };
 
   it("has stored the turn when its end is told, and is the stored answer from then on", async () => {
-    const { runs, memories, keyPrefix } = twoInstances();
+    const { runs, memories, keyPrefix } = twoInstances(form);
     const client = closed(new Redis(sharedRedisUrl()));
-    const run = await runs[0]!.start("s", { turnId: "t" }, ask(memories[0], "t", "hello"));
+    const run = await runs[0].start("s", { turnId: "t" }, ask(memories[0], "t", "hello"));
     let stored = 0;
-    for await (const item of runs[1]!.join("s")) {
+    for await (const item of runs[1].join("s")) {
       stored = "state" in item ? (await memories[1].history("s").getMessages()).length : stored;
     }
     expect(stored).toBe(2);
     expect((await all(run)).at(-1)).toEqual({ state: "done" });
     await client.unlink(`${keyPrefix}:{s}:run`);
-    const late = await all(runs[1]!.join("s", { turnId: "t" }));
+    const late = await all(runs[1].join("s", { turnId: "t" }));
     const chunk = expect.objectContaining({ content: "reply to hello" }) as object;
     expect(late).toEqual([{ chunk, stored: true }, { state: "done" }]);
     const after = "1700000000000-3:1";
-    expect(await all(runs[1]!.join("s", { turnId: "t", after }))).toEqual([{ reset: true }, ...late]);
-    expect(await all(runs[1]!.join("s", { turnId: "other" }))).toEqual([]);
+    expect(await all(runs[1].join("s", { turnId: "t", after }))).toEqual([{ reset: true }, ...late]);
+    expect(await all(runs[1].join("s", { turnId: "other" }))).toEqual([]);
   });
 
   it("is a stream of one chunk where the turn is stored already", async () => {
-    const { runs, memories } = twoInstances();
-    await all(await runs[0]!.start("s", { turnId: "t" }, ask(memories[0], "t", "hello")));
-    const again = await all(await runs[1]!.start("s", { turnId: "t" }, ask(memories[1], "t", "hello")));
+    const { runs, memories } = twoInstances(form);
+    await all(await runs[0].start("s", { turnId: "t" }, ask(memories[0], "t", "hello")));
+    const again = await all(await runs[1].start("s", { turnId: "t" }, ask(memories[1], "t", "hello")));
     expect(chunksOf(again)).toMatchObject([{ content: "reply to hello" }]);
   });
 });

@@ -1,4 +1,20 @@
-import type { Run, RunItem } from "langchain-redis-memory/runs";
+import { redisRuns, type Run, type RunItem, type RedisRunsOptions } from "langchain-redis-memory/runs";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
+import { newMemory } from "../support/memories.js";
+import { uniquePrefix } from "../support/shared-redis.js";
+
+/** Nobody is taken for dead, however slow the machine. */
+export const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
+
+/** Two instances of an application. */
+export function twoInstances({ redis, ...options }: MemorySettings = {}, settings: RedisRunsOptions = calm) {
+  const keyPrefix = uniquePrefix();
+  const memories = [0, 1].map(() => newMemory({ ...options, redis: { ...redis, keyPrefix } }));
+  const [own, other] = memories as [RedisChatMemory, RedisChatMemory];
+  const runs = [redisRuns(own, settings), redisRuns(other, settings)] as const;
+  return { memories: [own, other] as const, runs, keyPrefix };
+}
 
 /** The work of a run whose chunks a test says one by one. */
 export function spoken() {

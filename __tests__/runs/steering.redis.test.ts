@@ -3,28 +3,15 @@ import { Redis } from "ioredis";
 import { createAgent } from "langchain";
 import { sessionConfig, type RedisChatMemory } from "langchain-redis-memory";
 import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
-import { redisRuns, type RedisRuns, type RedisRunsOptions } from "langchain-redis-memory/runs";
+import { type RedisRuns } from "langchain-redis-memory/runs";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { closeMemories, newMemory } from "../support/memories.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { closeMemories } from "../support/memories.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
 import { plainAndEncrypted } from "../support/test-keys.js";
-import { all, first, spoken } from "./spoken-source.js";
+import { all, twoInstances } from "./spoken-source.js";
 
 afterEach(closeMemories);
-
-/** Nobody is taken for dead, however slow the machine. */
-const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
-
-function instances(options: Parameters<typeof newMemory>[0] = {}) {
-  const redis = { keyPrefix: uniquePrefix(), limits: { maxMessageBytes: 5_000 } };
-  const memories = [newMemory({ ...options, redis }), newMemory({ ...options, redis })] as const;
-  return {
-    memories,
-    runs: [redisRuns(memories[0], calm), redisRuns(memories[1], calm)] as const,
-    keyPrefix: redis.keyPrefix,
-  };
-}
 
 /** A model whose calls a test answers one by one; the stream of a run begins with its first answer. */
 function asked() {
@@ -61,13 +48,13 @@ const said = (id: string) => new HumanMessage({ id, content: id });
 const answer = (content: string) => new AIMessage({ id: `id of ${content}`, content });
 
 describe.each(plainAndEncrypted)("what is said to a running agent, %s", (_, form) => {
-  const twoInstances = () => instances(form);
+  const instances = () => twoInstances({ ...form, redis: { limits: { maxMessageBytes: 5_000 } } });
   const closed = closedAfterEach();
 
   it.each(["step", "turn"] as const)(
     "is seen by its next model call, and stored in the turn, once and in order (persist: %s)",
     async (persist) => {
-      const { memories, runs, keyPrefix } = twoInstances();
+      const { memories, runs, keyPrefix } = instances();
       const { model, call } = asked();
       const part = { memory: memories[0], runs: runs[0], model };
       const run = runs[0].start("s", { turnId: "t" }, agentWork(part, { turnId: "t", text: "q", persist }));
@@ -99,7 +86,7 @@ describe.each(plainAndEncrypted)("what is said to a running agent, %s", (_, form
   );
 
   it("and was not seen when the run failed is seen by the next run; what was stored is not said again", async () => {
-    const { memories, runs } = twoInstances();
+    const { memories, runs } = instances();
     const { model, call } = asked();
     const part = { memory: memories[0], runs: runs[0], model };
     const run = runs[0].start("s", { turnId: "t" }, agentWork(part, { turnId: "t", text: "q" }));
@@ -119,21 +106,8 @@ describe.each(plainAndEncrypted)("what is said to a running agent, %s", (_, form
     expect(sketch(await memories[1].history("s").getTranscript())).toEqual([...three.sent, "a"]);
   });
 
-  it("is idle for a chain, and becomes its next turn where it may wait", async () => {
-    const { runs } = twoInstances();
-    const [one, two] = [spoken(), spoken()];
-    await runs[0].start("s", { turnId: "t" }, one.work);
-    expect(await runs[1].steer("s", "more")).toBe("idle");
-    const waiting = runs[1].start("s", { turnId: "u", whileRunning: "steer", message: "more" }, two.work);
-    one.end();
-    const next = await waiting;
-    two.say("x");
-    expect(await first(next, 1)).toMatchObject([{ chunk: "x" }]);
-    expect(await runs[0].active("s")).toMatchObject({ turnId: "u" });
-  });
-
   it("is closed to other owners, other roles, large messages and erased sessions", async () => {
-    const { memories, runs, keyPrefix } = twoInstances();
+    const { memories, runs, keyPrefix } = instances();
     const client = closed(new Redis(sharedRedisUrl()));
     const { model, call } = asked();
     const part = { memory: memories[0], runs: runs[0], model };

@@ -1,35 +1,25 @@
 import { createAgent } from "langchain";
 import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
-import { redisRuns, type RedisRunsOptions, type RunItem } from "langchain-redis-memory/runs";
+import { redisRuns, type RunItem } from "langchain-redis-memory/runs";
 import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
 import { SlowModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { plainAndEncrypted } from "../support/test-keys.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { all, chunksOf, spoken } from "./spoken-source.js";
+import { calm, all, chunksOf, spoken, twoInstances } from "./spoken-source.js";
 
 afterEach(closeMemories);
-
-/** Nobody is taken for dead, however slow the machine. */
-const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
-
-function instances(form: Parameters<typeof newMemory>[0]) {
-  const options = { ...form, redis: { keyPrefix: uniquePrefix() } };
-  const memories = [newMemory(options), newMemory(options)] as const;
-  return { memories, runs: [redisRuns(memories[0], calm), redisRuns(memories[1], calm)] as const };
-}
 
 const config = sessionConfig({ sessionId: "s", turnId: "t" });
 const many = Array.from({ length: 10_000 }, (_, word) => `w${word} `);
 
 describe.each(plainAndEncrypted)("a run that is stopped, %s", (_, form) => {
-  const twoInstances = () => instances(form);
   const closed = closedAfterEach();
 
   it("is known, read and stopped by another instance before its work begins to stream", async () => {
-    const { runs } = twoInstances();
+    const { runs } = twoInstances(form);
     let called = () => {};
     const isCalled = new Promise<void>((resolve) => (called = resolve));
     const starting = runs[0].start("s", { turnId: "t" }, (signal) => {
@@ -54,7 +44,7 @@ describe.each(plainAndEncrypted)("a run that is stopped, %s", (_, form) => {
     ["chain", "close"],
     ["agent", "close"],
   ] as const)("has stored exactly what its readers saw when they hear of it (%s, by %s)", async (kind, how) => {
-    const { memories, runs } = twoInstances();
+    const { memories, runs } = twoInstances(form);
     const memory = memories[0];
     const chain = withRedisMemory(new SlowModel(many), { memory });
     const middleware = [redisMemoryMiddleware({ memory })];

@@ -1,22 +1,13 @@
-import { redisRuns, type RedisRunsOptions } from "langchain-redis-memory/runs";
 import { runKeys } from "../../src/store/redis/keys.js";
 import { ChunkReader } from "../../src/runs/chunk-text.js";
-import { closeMemories, newMemory } from "../support/memories.js";
-import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
-import { all, spoken } from "./spoken-source.js";
+import { closeMemories } from "../support/memories.js";
+import { sharedClient } from "../support/shared-redis.js";
+import { all, spoken, twoInstances } from "./spoken-source.js";
 
 const client = sharedClient();
 afterEach(closeMemories);
 
-/** Nobody is taken for dead, however slow the machine. */
-const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
 const corrupt = { name: "RecordError", code: "corrupt" };
-
-function twoInstances() {
-  const redis = { keyPrefix: uniquePrefix() };
-  const runs = [redisRuns(newMemory({ redis }), calm), redisRuns(newMemory({ redis }), calm)] as const;
-  return { runs, keyPrefix: redis.keyPrefix };
-}
 
 describe("What cannot be read of runs in Redis", () => {
   it.each(["[", "null", '["x",null,{"kind":"stop"}]', '{"kind":"stop"}'])(

@@ -1,14 +1,13 @@
 import { Redis } from "ioredis";
-import { redisRuns, type RedisRuns, type RedisRunsOptions, type Run } from "langchain-redis-memory/runs";
+import { type RedisRuns, type Run } from "langchain-redis-memory/runs";
 import { human } from "../support/messages.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { closeMemories, newMemory } from "../support/memories.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { all, spoken } from "./spoken-source.js";
+import { closeMemories } from "../support/memories.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+import { all, spoken, twoInstances } from "./spoken-source.js";
 
 afterEach(closeMemories);
 
-const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
 const policies = ["queue", "steer", "stop"] as const;
 const places = ["the same instance", "another one"] as const;
 const cases = policies.flatMap((policy) => places.map((place) => [policy, place] as const));
@@ -17,12 +16,10 @@ describe("a start that waits", () => {
   const closed = closedAfterEach();
 
   function place() {
-    const redis = { keyPrefix: uniquePrefix() };
-    const memories = [newMemory({ redis }), newMemory({ redis })] as const;
-    const runs = memories.map((memory) => redisRuns(memory, calm)) as [RedisRuns, RedisRuns];
+    const { memories, runs, keyPrefix } = twoInstances();
     const client = closed(new Redis(sharedRedisUrl()));
     const begun: string[] = [];
-    const queue = `${redis.keyPrefix}:{s}:run:queue`;
+    const queue = `${keyPrefix}:{s}:run:queue`;
     const waiting = async (count: number) => {
       while ((await client.zcount(queue, "-inf", "(+inf")) !== count) {
         await new Promise((resolve) => setTimeout(resolve, 5));
@@ -40,7 +37,7 @@ describe("a start that waits", () => {
       run.catch(() => undefined);
       return { run, end };
     };
-    const key = `${redis.keyPrefix}:{s}:run`;
+    const key = `${keyPrefix}:{s}:run`;
     return { memories, runs, client, begun, key, queue, waiting, start };
   }
 
