@@ -1,12 +1,18 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { roleOf } from "../../src/conversation/messages/roles.js";
-import { findOrphanResults } from "../../src/conversation/messages/calls.js";
-import { findBoundaries, splitsStep } from "../../src/conversation/messages/steps.js";
+import { findBoundaries } from "../../src/conversation/messages/steps.js";
 import { ChatHistoryRoundReducer } from "../../src/conversation/reducers/round-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
-import { expectUntouchedInput, rest } from "../support/cut-properties.js";
+import {
+  expectKeptFront,
+  expectOrder,
+  expectQuestionFirst,
+  expectUntouchedInput,
+  expectWholeSteps,
+  rest,
+} from "../support/cut-properties.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const runs = { numRuns: propertyRuns(200) };
@@ -55,43 +61,26 @@ describe.each(Object.entries(reducers))("a cut by %s", (kind, { make, most }) =>
   }
 
   it("splits no step and creates no orphan", () =>
-    promise((result, { messages }) => {
-      expect(splitsStep({ before: messages, after: result })).toBe(false);
-      const orphans = new Set(findOrphanResults(messages).map((index) => messages[index]!.id));
-      expect(findOrphanResults(result).every((index) => orphans.has(result[index]!.id))).toBe(true);
-    }));
+    promise((result, { messages }) => expectWholeSteps(messages, result)));
 
   it("keeps order and objects, and shortens", () =>
     promise((result, { messages }) => {
       expect(result.length).toBeLessThan(messages.length);
-      for (const part of [
-        rest,
-        (list: readonly BaseMessage[]) => list.filter((message) => roleOf(message) === "summary"),
-      ]) {
-        const places = part(result).map((message) => messages.indexOf(message));
-        expect(places).toEqual([...places].sort((a, b) => a - b));
-        expect(places).not.toContain(-1);
-      }
+      expectOrder(messages, result);
+      const kept = result.filter((message) => roleOf(message) !== "system");
+      expect(kept.every((message) => messages.includes(message))).toBe(true);
+      const summaries = kept.filter((message) => roleOf(message) === "summary");
+      expect(summaries).toEqual(messages.filter((message) => summaries.includes(message)));
     }));
 
   it("keeps every summary, every distinct system message, and the newest message", () =>
     promise((result, { messages }) => {
-      const texts = (list: readonly BaseMessage[]) =>
-        new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
-      expect(texts(result)).toEqual(texts(messages));
-      const summaries = messages.filter((message) => roleOf(message) === "summary");
-      expect(summaries.every((message) => result.includes(message))).toBe(true);
+      expectKeptFront(messages, result);
       expect(result).toContain(rest(messages).at(-1));
     }));
 
   it("begins with a human message if there is an earlier one, and keeps the newest human message", () =>
-    promise((result, { messages }) => {
-      const [all, kept] = [rest(messages), rest(result)];
-      const before = all.slice(0, all.indexOf(kept[0]!) + 1);
-      expect(roleOf(kept[0]!) === "human" || before.every((message) => roleOf(message) !== "human")).toBe(true);
-      const newest = all.findLast((message) => roleOf(message) === "human");
-      expect(newest === undefined || kept.includes(newest)).toBe(true);
-    }));
+    promise((result, { messages }) => expectQuestionFirst(messages, result)));
 
   it("has nothing to do a second time", () =>
     promise(async (result, given) => expect(await cut({ ...given, messages: result })).toBeNull()));
@@ -120,14 +109,8 @@ describe.each(Object.entries(reducers))("a cut by %s", (kind, { make, most }) =>
   it("keeps no more than the target, the threshold, an anchor and the rest of a step", () =>
     promise((result, { messages, target, threshold }) => {
       const systems = result.filter((message) => roleOf(message) === "system").length;
-      const flags = findBoundaries(rest(messages));
-      const stretches = flags
-        .join("")
-        .split("1")
-        .map(({ length }) => length);
-      expect(rest(result).length).toBeLessThanOrEqual(
-        Math.max(1, target - systems) + threshold + 1 + Math.max(...stretches),
-      );
+      const most = Math.max(1, target - systems) + threshold + 1 + longestStretch(messages);
+      expect(rest(result).length).toBeLessThanOrEqual(most);
     }));
 
   it("stays bounded if it runs after every message, even with a system message in each turn", async () => {
@@ -137,17 +120,16 @@ describe.each(Object.entries(reducers))("a cut by %s", (kind, { make, most }) =>
         let view: BaseMessage[] = [];
         for (const message of messages) {
           view = await reducer.invoke([...view, message]);
-          const flags = findBoundaries(rest(view));
-          const longest = Math.max(
-            ...flags
-              .join("")
-              .split("1")
-              .map(({ length }) => length),
-          );
-          expect(rest(view).length).toBeLessThanOrEqual(target + threshold + 2 + longest);
+          expect(rest(view).length).toBeLessThanOrEqual(target + threshold + 2 + longestStretch(view));
         }
       }),
       { numRuns: propertyRuns(80) },
     );
   });
 });
+
+/** The most messages between two places where a list can be cut. */
+function longestStretch(messages: readonly BaseMessage[]): number {
+  const stretches = findBoundaries(rest(messages)).join("").split("1");
+  return Math.max(...stretches.map(({ length }) => length));
+}

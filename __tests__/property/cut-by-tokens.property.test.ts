@@ -1,14 +1,19 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { roleOf } from "../../src/conversation/messages/roles.js";
-import { findOrphanResults } from "../../src/conversation/messages/calls.js";
-import { splitsStep } from "../../src/conversation/messages/steps.js";
 import { clipMarker } from "../../src/conversation/reducers/clip-tool-results.js";
 import type { ReductionOutcome } from "../../src/conversation/reducers/reduction-outcome.js";
 import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
-import { expectUntouchedInput, rest } from "../support/cut-properties.js";
+import {
+  expectKeptFront,
+  expectOrder,
+  expectQuestionFirst,
+  expectUntouchedInput,
+  expectWholeSteps,
+  rest,
+} from "../support/cut-properties.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const runs = { numRuns: propertyRuns(120) };
@@ -57,29 +62,15 @@ describe("a cut by tokens", () => {
 
   it("splits no step, creates no orphan and keeps order", () =>
     promise(({ messages: result }, { messages }) => {
-      expect(splitsStep({ before: messages, after: result })).toBe(false);
-      const orphans = new Set(findOrphanResults(messages).map((index) => messages[index]!.id));
-      expect(findOrphanResults(result).every((index) => orphans.has(result[index]!.id))).toBe(true);
-      const places = rest(result).map(({ id }) => messages.findIndex((message) => message.id === id));
-      expect(places).toEqual([...places].sort((a, b) => a - b));
+      expectWholeSteps(messages, result);
+      expectOrder(messages, result);
     }));
 
   it("keeps system messages, summaries and the newest messages, and begins with a human message if possible", () =>
     promise(({ messages: result }, { messages }) => {
-      const texts = (list: readonly BaseMessage[]) =>
-        new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
-      expect(texts(result)).toEqual(texts(messages));
-      expect(
-        messages.filter((message) => roleOf(message) === "summary").every((message) => result.includes(message)),
-      ).toBe(true);
-      const [all, kept] = [rest(messages), rest(result)];
-      expect(kept.at(-1)?.id).toBe(all.at(-1)?.id);
-      const newest = all.findLast((message) => roleOf(message) === "human");
-      expect(newest === undefined || kept.includes(newest)).toBe(true);
-      const before = all.slice(0, all.findIndex(({ id }) => id === kept[0]?.id) + 1);
-      expect(
-        kept.length === 0 || roleOf(kept[0]!) === "human" || before.every((message) => roleOf(message) !== "human"),
-      ).toBe(true);
+      expectKeptFront(messages, result);
+      expectQuestionFirst(messages, result);
+      expect(rest(result).at(-1)?.id).toBe(rest(messages).at(-1)?.id);
     }));
 
   it("changes only tool results, and only shortens them", () =>

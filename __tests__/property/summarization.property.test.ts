@@ -1,11 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { roleOf, summaryMarkOf } from "../../src/conversation/messages/roles.js";
-import { findOrphanResults } from "../../src/conversation/messages/calls.js";
-import { splitsStep } from "../../src/conversation/messages/steps.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
+import { expectOrder, expectSystemTexts, expectWholeSteps } from "../support/cut-properties.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const conversations = fc.oneof(anyConversation(), orderlyConversation()).map((messages) => messages.map(withName));
@@ -49,10 +48,8 @@ describe("a summarization", () => {
       fc.asyncProperty(cases, async (given) => {
         const { told, outcome, tokenCounter } = await summarize(given);
         const { messages: result, changed, summary } = outcome;
-        expect(splitsStep({ before: given.messages, after: result })).toBe(false);
-        const systems = (list: readonly BaseMessage[]) =>
-          new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
-        expect(systems(result)).toEqual(systems(given.messages));
+        expectWholeSteps(given.messages, result);
+        expectSystemTexts(given.messages, result);
         const text = told.join("\n");
         const kept = new Set(result.map(({ id }) => id));
         const isTold = (message: BaseMessage): boolean => text.includes(`<${message.id}>`);
@@ -65,9 +62,7 @@ describe("a summarization", () => {
           (message) => changed && kept.has(message.id) && roleOf(message) !== "summary" && isTold(message),
         );
         expect(twice).toEqual([]);
-        const rest = result.filter((message) => !["system", "summary"].includes(roleOf(message)));
-        const places = rest.map(({ id }) => given.messages.findIndex((message) => message.id === id));
-        expect(places).toEqual([...places].sort((a, b) => a - b));
+        expectOrder(given.messages, result);
         if (changed && !("maxTokens" in given.measure)) {
           expect(result.length).toBeLessThan(given.messages.length);
         }
@@ -75,7 +70,6 @@ describe("a summarization", () => {
           expect(tokenCounter.totalOf(result)).toBeLessThan(tokenCounter.totalOf(given.messages));
         }
         expect(told.length > 0 || summary === undefined).toBe(true);
-        expect(findOrphanResults(result).length).toBeLessThanOrEqual(findOrphanResults(given.messages).length);
       }),
       { numRuns: propertyRuns(100) },
     );
