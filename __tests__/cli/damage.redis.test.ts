@@ -1,26 +1,19 @@
-import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { jsonLines } from "../support/built-command.js";
-import { hostedCommands } from "../support/hosted-commands.js";
+import { commandPlaces } from "../support/command-places.js";
 import { ai, human } from "../support/messages.js";
-import { sharedClient, sharedRedisUrl } from "../support/shared-redis.js";
 
-const client = sharedClient();
-const run = hostedCommands();
-let count = 0;
+const { client, ...places } = commandPlaces("damage");
 
 /** Twenty messages in ten rounds of a session of Ann's, and commands that read it. */
 async function place() {
-  count += 1;
-  const prefix = `cli-damage-${process.pid}-${count}`;
-  const memory = new RedisChatMemory({ client, redis: { keyPrefix: prefix } });
+  const { keyPrefix, memory, command } = places.place();
   const history = memory.history("trip", { owner: "ann", title: "Oslo" });
   await history.addMessages(
     Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`))),
   );
   await memory.drain();
-  const key = (part: string) => `${prefix}:{trip}:${part}`;
-  const command = (...args: readonly string[]) => run([...args, "--url", sharedRedisUrl(), "--prefix", prefix]);
-  return { memory, key, command };
+  const key = (part: string) => `${keyPrefix}:{trip}:${part}`;
+  return { memory, key, command: (...args: readonly string[]) => command(args) };
 }
 
 describe("the command rebuild", () => {
@@ -151,12 +144,15 @@ it("Warnings alone end check with 4, and only where they are asked for", async (
 });
 
 describe("A session that is not there", () => {
-  it("is named by check and export, which end with 1", async () => {
+  it("is named by check, rebuild and export, which end with 1", async () => {
     const { command } = await place();
     expect(await command("check", "trip", "nosuch")).toMatchObject({
       exitCode: 1,
       output: expect.stringContaining("nosuch: missing: there is no session of this id; check --prefix\n"),
     });
+    const rebuilt = await command("rebuild", "nosuch");
+    expect([rebuilt.exitCode, rebuilt.output]).toEqual([1, ""]);
+    expect(rebuilt.errors).toBe('rebuild: there is no session "nosuch". Check --prefix.\n');
     for (const format of ["own", "openai"]) {
       const { exitCode, output, errors } = await command("export", "nosuch", "--format", format);
       expect({ exitCode, output }).toEqual({ exitCode: 1, output: "" });
@@ -229,18 +225,6 @@ it("Show names the records that it leaves out, and ends with 1", async () => {
   expect(exitCode).toBe(1);
   expect(errors).toContain("Not shown: The record at position 2 cannot be read: it is not JSON.\n");
   expect(errors).toContain("Not shown: The head of the view cannot be read");
-});
-
-it("A dry run of rebuild says what is done with --yes only, and ends with 1", async () => {
-  const { key, command } = await place();
-  await client.unlink(key("log"));
-  const { exitCode, output } = await command("rebuild", "trip", "--dry-run");
-  expect([exitCode, output]).toEqual([
-    1,
-    "trip: would be rebuilt: 0 of 20 messages are left; positions 0 to 19 are gone.\n" +
-      "trip: without --yes, nothing would be done.\n",
-  ]);
-  expect((await command("rebuild", "trip", "--dry-run", "--yes")).exitCode).toBe(0);
 });
 
 describe("Export of a session of which messages cannot be read", () => {

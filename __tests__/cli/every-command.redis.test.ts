@@ -29,6 +29,7 @@ describe.each(["", ...names])("the help of %j", (name) => {
     const { exitCode, output } = await run([...(name === "" ? [] : [name]), "--help"]);
     expect(exitCode).toBe(0);
     expect(output).toContain("Usage: langchain-redis-memory");
+    expect(output.includes("Exit codes:")).toBe(name === "");
     expect(output.split("\n").filter((line) => [...line].length > 80)).toEqual([]);
   });
 });
@@ -37,6 +38,10 @@ it("A command line without a command shows the commands on standard error, and e
   const { exitCode, output, errors } = await run([]);
   expect([exitCode, output]).toEqual([2, ""]);
   expect(errors).toContain("Usage: langchain-redis-memory");
+});
+
+it("The command line says its version", async () => {
+  expect(await run(["--version"])).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^\d+\.\d+/) });
 });
 
 describe.each(names)("the command %s", (name) => {
@@ -106,19 +111,5 @@ describe("a command that is interrupted", () => {
     expect([exitCode, errors]).toEqual([130, `Interrupted. ${sentence}\n`]);
     expect(output.split("\n").filter((line) => line !== "" && !/"interrupted":true|"view":/.test(line))).toEqual([]);
     expect(await history.getMessages()).toHaveLength(2);
-  });
-});
-
-describe("the command show", () => {
-  const client = new Redis(sharedRedisUrl());
-  afterAll(() => client.quit());
-
-  it("leaves an empty line before the first message, and counts reductions only where there were any", async () => {
-    const keyPrefix = `cli-show-${process.pid}`;
-    const memory = new RedisChatMemory({ client, redis: { keyPrefix } });
-    await memory.history("ann").addMessages([human("Oslo?"), ai("4 °C."), ai("Sunny.")]);
-    const { output } = await run(["show", "ann", "--last", "2", "--url", sharedRedisUrl(), "--prefix", keyPrefix]);
-    expect(output).toMatch(/\n {2}model sees {2}3 messages\n/);
-    expect(output).toMatch(/\n {2}updated .*\n\n +1 ● .*ai\n +2 ● .*ai\n$/);
   });
 });

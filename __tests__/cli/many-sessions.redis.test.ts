@@ -103,13 +103,6 @@ describe("the command delete", () => {
     expect((await command(["delete", "--owner", "ann"])).errors).toContain("add --yes to do it");
     expect(await memory.sessions.count({ owner: "ann" })).toBe(2);
   });
-
-  it("deletes a session that lost its state, and says so", async () => {
-    const { key, command } = await place();
-    await client.unlink(key("a1", "state"));
-    expect(await command(["delete", "a1", "--yes"])).toMatchObject({ exitCode: 0, output: "a1: deleted\n" });
-    expect(await client.exists(key("a1", "log"))).toBe(0);
-  });
 });
 
 describe("the command reindex", () => {

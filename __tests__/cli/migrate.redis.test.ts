@@ -188,16 +188,6 @@ describe("the command migrate", () => {
     expect(left).toBeLessThanOrEqual(501);
   });
 
-  it("removes a list only with --in-place, and only if all of it was copied", async () => {
-    const { from, migrate } = place();
-    await pushAll(`${from}ann`, conversation);
-    await pushAll(`${from}bob`, conversation);
-    await client.lpush(`${from}bob`, "no json");
-    expect((await migrate("--in-place")).exitCode).toBe(1);
-    expect(await client.exists(`${from}ann`)).toBe(0);
-    expect(await client.llen(`${from}bob`)).toBe(5);
-  });
-
   it("copies flat records, and keeps a list of which something was not read", async () => {
     const { from, memory, migrate } = place();
     const flat = [
@@ -240,26 +230,6 @@ describe("the command migrate", () => {
     expect(await run(own)).toMatchObject({ exitCode: 5, errors: "" });
   });
 
-  it("names the lists that --in-place would remove with --dry-run, and removes none", async () => {
-    const { from, memory, migrate } = place();
-    await pushAll(`${from}ann`, conversation);
-    await pushAll(`${from}bob`, conversation);
-    await client.lpush(`${from}bob`, "no json");
-    const { output } = await migrate("--in-place", "--dry-run");
-    expect(jsonLines(output)).toContainEqual({ place: `${from}ann`, wouldRemove: true });
-    expect(summaryOf(output)).toMatchObject({ removed: 1, different: 0 });
-    expect([await client.llen(`${from}ann`), await client.llen(`${from}bob`)]).toEqual([4, 5]);
-    expect(await memory.history("ann").getTranscript()).toEqual([]);
-  });
-
-  it("goes on after a copy that went on by itself: later messages of the copy are no difference", async () => {
-    const { from, memory, migrate } = place();
-    await pushAll(`${from}ann`, conversation);
-    await migrate();
-    await memory.history("ann").addMessages([human("more"), ai("yes")]);
-    expect(await migrate("--verify")).toMatchObject({ exitCode: 0 });
-  });
-
   it("gives the same after it was killed in the middle and run again", async () => {
     const { from, prefix, memory, migrate } = place();
     const many = Array.from({ length: 3_000 }, (_, index) => (index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`)));
@@ -275,25 +245,6 @@ describe("the command migrate", () => {
     expect(stored).toBeLessThan(3_000);
     expect(summaryOf((await migrate("--verify")).output)).toMatchObject({ stored: 3_000 - stored, different: 0 });
     expect(texts(await memory.history("ann").getTranscript())).toEqual(texts(many));
-  });
-
-  it("stops on Ctrl-C with 130 and says how to go on", async () => {
-    const { from, prefix } = place();
-    await pushAll(
-      `${from}ann`,
-      Array.from({ length: 2_000 }, (_, index) => human(`q${index}`)),
-    );
-    const server = ["--url", sharedRedisUrl(), "--prefix", prefix, "--pattern", `${from}*`];
-    const running = startCommand(["migrate", ...server, "--rate", "500"]);
-    let errors = "";
-    running.stderr!.on("data", (text) => (errors += String(text)));
-    while ((await client.llen(`${prefix}:{ann}:log`)) === 0) {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    running.kill("SIGINT");
-    const [exitCode] = (await once(running, "close")) as [number];
-    expect(exitCode).toBe(130);
-    expect(errors).toContain("Run the same command again to go on");
   });
 
   it("reads exported RedisJSON documents of langchain-redis for Python, in the order of their times", async () => {

@@ -1,14 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import { commandPlaces } from "../support/command-places.js";
 import { jsonLines } from "../support/built-command.js";
 import { human } from "../support/messages.js";
 
-const { client, place } = commandPlaces("items");
-const folder = mkdtempSync(join(tmpdir(), "lcmem-items-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const { client, place, file } = commandPlaces("items");
 
 async function written() {
   const at = place();
@@ -44,10 +39,8 @@ describe("the items of an owner", () => {
     expect(own.errors).toContain("1 session and 1 item exported.");
     const all = await command(["export", "--all"]);
     expect(all.errors).toContain("1 session and 2 items exported.");
-    const file = join(folder, "all.jsonl");
-    writeFileSync(file, all.output);
     const other = place();
-    expect((await other.command(["import", file])).output).toContain("\n2 items imported.\n");
+    expect((await other.command(["import", file(all.output)])).output).toContain("\n2 items imported.\n");
     const items = await new RedisStore({ client, keyPrefix: other.keyPrefix }).search(["users"]);
     expect(items.map(({ value }) => value)).toEqual([{ said: "hello" }, { said: "stays" }]);
   });

@@ -70,23 +70,6 @@ describe("the command simulate", () => {
     expect(unknown).toMatchObject({ exitCode: 1, errors: 'simulate: the session "bob" holds no messages.\n' });
   });
 
-  it("counts system prompt and tools in each request, and leaves room for them in a window", async () => {
-    const system = file("system.txt", "You help travellers. ".repeat(100));
-    const definition = { type: "function", function: { name: "search", description: "Finds flights. ".repeat(40) } };
-    const tools = file("tools.json", JSON.stringify([definition]));
-    const reducers = ["--reducer", "none", "--reducer", "window:3000", "--json"];
-    const plain = jsonLines((await runCommand(["simulate", ...reducers])).output);
-    const whole = jsonLines((await runCommand(["simulate", ...reducers, "--system", system, "--tools", tools])).output);
-    const [requests, least] = [63, 500];
-    expect(Number(whole[0]!["sent"]) - Number(plain[0]!["sent"])).toBeGreaterThan(requests * least);
-    expect(Number(whole[1]!["questionsSeen"])).toBeLessThan(Number(plain[1]!["questionsSeen"]));
-    const refused = await run(["simulate", "--tools", system]);
-    expect(refused).toMatchObject({
-      exitCode: 2,
-      errors: expect.stringContaining("--tools: the file must hold") as string,
-    });
-  });
-
   it("compares all ways to keep such requests within a room, cached and uncached", async () => {
     const system = file("prompt.txt", "You help travellers. ".repeat(100));
     const definition = { type: "function", function: { name: "search", description: "Finds flights. ".repeat(40) } };
@@ -120,6 +103,7 @@ describe("the command simulate", () => {
       ({ reducer }) => reducer === cut.reducer,
     )!;
     expect(plain.questionsSeen).toBeGreaterThan(cut.questionsSeen);
+    expect(never.sent - Number(jsonLines(without)[0]!["sent"])).toBeGreaterThan(500 * never.requests);
     const table = (await runCommand(["simulate", ...parts])).output;
     expect(table).toMatch(/^window:8000\/6400 /m);
     expect(table).toMatch(/^reducer +sent +cached +billed +uncached +cuts/m);
@@ -155,6 +139,7 @@ describe("the command simulate", () => {
       2,
       /^--reducer token:10\/20: .*targetTokens/,
     ],
+    ["tools that are none", ["simulate", "--tools", long], 2, /^--tools: the file must hold/],
     ["a price that is none", ["simulate", "--price", "free"], 2, /two numbers of 0 or more/],
     ["an unknown option", ["simulate", "--fiel", "x"], 2, /unknown option '--fiel'[^]*--file/],
     ["an unknown command", ["simulat"], 2, /unknown command 'simulat'[^]*simulate/],
@@ -166,11 +151,5 @@ describe("the command simulate", () => {
     expect(result).toMatchObject({ exitCode, output: "" });
     expect(result.errors.trim()).toMatch(sentence);
     expect(result.errors).not.toMatch(/secret|\n +at /);
-  });
-
-  it("shows help with the exit codes, also where no command is named", async () => {
-    expect(await runCommand(["--help"])).toMatchObject({ exitCode: 0, output: expect.stringContaining("Exit codes:") });
-    expect(await runCommand([])).toMatchObject({ exitCode: 2, errors: expect.stringContaining("Commands:") });
-    expect(await runCommand(["--version"])).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^\d+\.\d+/) });
   });
 });

@@ -14,15 +14,7 @@ const keys = { LANGCHAIN_REDIS_MEMORY_KEYS: `k1:${Buffer.alloc(32, 1).toString("
 
 /** Operands with which each command prints what it did. `prune` needs a thread; the others go on until Ctrl-C. */
 const operands: Readonly<Record<string, readonly string[]>> = {
-  ...{
-    sessions: [],
-    threads: [],
-    show: ["s"],
-
-    stats: [],
-    search: ["Oslo"],
-    check: ["--all"],
-  },
+  ...{ sessions: [], threads: [], show: ["s"], stats: [], search: ["Oslo"], check: ["--all"] },
   ...{ doctor: [], rebuild: ["s"], delete: ["s", "--yes"], reindex: [], reencrypt: [], export: ["s"], simulate: ["s"] },
   ...{ import: [file('{"messages":[{"role":"user","content":"Oslo?"}]}\n'), "--format", "openai"] },
   migrate: ["--pattern", "nothing-*"],
@@ -73,5 +65,6 @@ describe.each(Object.keys(operands))("the command %s", (name) => {
     const { exitCode, errors } = await run(name, "closed pipe");
     expect([exitCode, errors]).not.toEqual([expect.anything(), expect.stringMatching(/^ {4}at /m)]);
     expect(exitCode).toBe(name === "export" ? 1 : 0);
+    expect(errors.endsWith("cannot be written (EPIPE); what was written is not complete.\n")).toBe(exitCode === 1);
   });
 });
