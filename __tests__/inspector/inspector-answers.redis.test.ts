@@ -5,12 +5,7 @@ import * as messages from "@langchain/core/messages";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 
 import ts from "typescript";
-import {
-  ChatHistorySummarizationReducer,
-  ChatHistoryTokenReducer,
-  ChatHistoryTruncationReducer,
-} from "langchain-redis-memory";
-import { simulateReducers } from "../../cli/simulation/simulate-reducers.js";
+import { ChatHistorySummarizationReducer, ChatHistoryTruncationReducer } from "langchain-redis-memory";
 import type {
   Findings,
   MessagePage,
@@ -255,21 +250,6 @@ describe("the inspector", () => {
     expect(findings.profiles).toContain("mistral");
   });
 
-  it("replays the session as simulateReducers does, and says which messages would be left", async () => {
-    const { ask, memory } = await place();
-    await addInRounds(memory(), "s", travel!);
-    const transcript = await memory().history("s").getTranscript();
-    const reducer = new ChatHistoryTokenReducer({ maxTokens: 2_000, targetTokens: 1_200 });
-    const [none, cut] = await simulateReducers([transcript], [{ name: "today" }, { name: "token:2000/1200", reducer }]);
-    const answer = await ask<WhatIf>("what-if", { id: "s", reducer: "token:2000/1200" });
-    expect([answer.today, answer.candidate]).toEqual([none, cut]);
-    expect(answer.cuts).toHaveLength(cut!.reductions);
-    const visible = answer.seen.reduce((sum, [first, last]) => sum + last + 1 - first, 0);
-    expect(visible).toBeGreaterThan(1);
-    expect(visible).toBeLessThan(transcript.length);
-    expect(answer.seen.at(-1)![1]).toBe(transcript.length - 1);
-  });
-
   it("replays today's reductions where the session was cut", async () => {
     const { ask, memory } = await place();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 10, thresholdCount: 6 });
@@ -282,18 +262,6 @@ describe("the inspector", () => {
     expect(candidate.reductions).toBe(0);
   });
 
-  it("exports what memory.sessions.export gives, line by line", async () => {
-    const { memory, inspector } = await place();
-    await addInRounds(memory(), "s/1 …", travel!);
-    const { body, headers } = await get(`${inspector.url}api/export?id=${encodeURIComponent("s/1 …")}`);
-    expect(headers["content-disposition"]).toBe('attachment; filename="s_1_.jsonl"');
-    const lines: string[] = [];
-    for await (const line of memory().sessions.export("s/1 …")) {
-      lines.push(`${line}\n`);
-    }
-    expect(body).toBe(lines.join(""));
-  });
-
   it("writes messages as code that makes equal messages", async () => {
     const { ask, memory } = await place();
     await addInRounds(memory(), "s", [...travel!, human('</script> `${x}` \\ "\u2028')]);
@@ -302,23 +270,6 @@ describe("the inspector", () => {
     expect(count).toBe(transcript.length);
     expect(evaluated(code).map((message) => message.toDict())).toEqual(transcript.map((message) => message.toDict()));
     expect(evaluated(testCaseOf([]).code)).toEqual([]);
-  });
-
-  it("writes what the model saw at an earlier moment as code", async () => {
-    const { ask, memory } = await place();
-    const history = memory().history("s");
-    await history.addMessages([human("1"), ai("2"), human("3"), ai("4")]);
-    const then = await ask<TestCase>("test-case", { id: "s", what: "view", from: 1, to: 3, front: 0 });
-    expect(evaluated(then.code).map(({ content }) => content)).toEqual(["2", "3"]);
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    await memory({ reducer })
-      .history("s")
-      .addMessages([human("5")]);
-    const now = await ask<TestCase>("test-case", { id: "s", what: "view" });
-    expect(evaluated(now.code).at(-1)!.content).toBe("5");
-    const { start, next } = await ask<SessionState>("session", { id: "s" });
-    const same = await ask<TestCase>("test-case", { id: "s", what: "view", from: start, to: next, front: 1 });
-    expect(same).toEqual(now);
   });
 
   it("orders the list by the last write, in both directions, and by length", async () => {
@@ -387,23 +338,6 @@ describe("the inspector", () => {
     );
     await client.unlink(`${keyPrefix}:{s}:log`);
     expect((await ask<SessionState>("session", { id: "s" })).damage).toContain("rebuild cannot bring them back");
-  });
-
-  it("tells a page that listens of what is written, without its asking", async () => {
-    const { memory, inspector } = await place();
-    const history = memory().history("s");
-    await history.addMessages([human("1")]);
-    const response = await fetch(`${inspector.url}api/events?id=s`);
-    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-    const until = async (pattern: RegExp) => {
-      for (let text = ""; !pattern.test(text);) {
-        text += (await reader.read()).value ?? "";
-      }
-    };
-    await until(/event: session\n/);
-    await history.addMessages([ai("2")]);
-    await until(/event: session\n/);
-    await reader.cancel();
   });
 });
 

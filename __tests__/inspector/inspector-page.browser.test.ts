@@ -93,24 +93,6 @@ async function linesOf(page: Page, selector: string): Promise<unknown> {
 }
 
 describe("the inspector's page", () => {
-  it("lists the sessions of all owners in one order, each with its owner", async () => {
-    const here = await place();
-    const app = here.memory();
-    for (const [id, owner] of [
-      ["first", "ann"],
-      ["second", "ben"],
-      ["third", "ann"],
-    ] as const) {
-      await app.history(id, { owner }).addMessages([human("?")]);
-    }
-    const { page } = await open();
-    await page.goto(here.inspector.url);
-    const links = page.locator(".session");
-    await links.nth(2).waitFor();
-    const texts = (await links.allTextContents()).map((text) => text.replace(/ ·.*/, ""));
-    expect(texts).toEqual(["thirdann", "secondben", "firstann"]);
-  });
-
   it("says by keyboard alone why a message is no longer seen", async () => {
     const here = await place();
     await summarized(here, "trains");
@@ -268,31 +250,7 @@ describe("the inspector's page", () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  it("shows what the model saw when a message was written", async () => {
-    const here = await place();
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 6, thresholdCount: 2 });
-    const app = here.memory({ reducer });
-    const views: { readonly stored: number; readonly seen: number }[] = [];
-    for (let round = 0; round < 12; round += 1) {
-      await app.history("s").addMessages([human(`question ${round}`), ai(`answer ${round}`)]);
-      views.push({ stored: 2 * round + 2, seen: (await app.history("s").getMessages()).length });
-    }
-    const watched = await open();
-    const { page } = watched;
-    await show(here, watched, "s");
-    for (const { stored, seen } of views.slice(0, -1)) {
-      await page.getByRole("slider").fill(String(stored));
-      await page.getByText(`At message ${stored} it saw ${seen} messages`).waitFor();
-    }
-    await page.getByRole("button", { name: "One message earlier" }).click();
-    await page.getByText("Message 21 was written next. Later messages are not shown.").waitFor();
-    await page.getByRole("button", { name: "Now" }).click();
-    await row(page, "answer 11").waitFor();
-    await page.getByRole("button", { name: /^Messages 0 to \d+ left the view at reduction 1,/ }).click();
-    await reason(page).getByText("No summary covers it, so the model knows nothing of it.").waitFor();
-  });
-
-  it("copies what the model saw at the shown moment as a test case", async () => {
+  it("shows what the model saw when a message was written, and copies it as a test case", async () => {
     const here = await place();
     const app = here.memory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 6, thresholdCount: 2 }) });
     const seen = new Map<number, string[]>();
@@ -313,6 +271,12 @@ describe("the inspector's page", () => {
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "hidden" });
     }
+    await page.getByRole("button", { name: "One message earlier" }).click();
+    await page.getByText("Message 21 was written next. Later messages are not shown.").waitFor();
+    await page.getByRole("button", { name: "Now" }).click();
+    await row(page, "answer 11").waitFor();
+    await page.getByRole("button", { name: /^Messages 0 to \d+ left the view at reduction 1,/ }).click();
+    await reason(page).getByText("No summary covers it, so the model knows nothing of it.").waitFor();
   });
 
   it.each(["light", "dark"] as const)("shows a budget that is exceeded in red, and no other, in %s", async (scheme) => {
@@ -418,19 +382,19 @@ describe("the inspector's page", () => {
 
   it("exports the session, and gives its messages as code", async () => {
     const here = await place();
-    await addInRounds(here.memory(), "s", travel!);
+    await addInRounds(here.memory(), "s/1 …", travel!);
     const watched = await open();
     const { page } = watched;
-    await show(here, watched, "s");
+    await show(here, watched, "s/1 …");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("link", { name: "Export" }).click(),
     ]);
     const lines: string[] = [];
-    for await (const line of here.memory().sessions.export("s")) {
+    for await (const line of here.memory().sessions.export("s/1 …")) {
       lines.push(`${line}\n`);
     }
-    expect(download.suggestedFilename()).toBe("s.jsonl");
+    expect(download.suggestedFilename()).toBe("s_1_.jsonl");
     expect(await text(await download.createReadStream())).toBe(lines.join(""));
     await page.getByRole("button", { name: "Copy as a test case" }).click();
     await page.getByText(`${travel!.length} messages as TypeScript`).waitFor();
