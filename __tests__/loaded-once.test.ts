@@ -10,13 +10,6 @@ describe("what is loaded once", () => {
     expect(load).toHaveBeenCalledTimes(1);
   });
 
-  it("is returned itself, and no promise of it, once it is there", async () => {
-    const value = { name: "loaded" };
-    const loaded = loadedOnce(async () => value);
-    await loaded();
-    expect(loaded()).toBe(value);
-  });
-
   it("is loaded again after a load that failed", async () => {
     const load = jest.fn(async () => ({ name: "loaded" }));
     load.mockRejectedValueOnce(new Error("The file is not there."));
