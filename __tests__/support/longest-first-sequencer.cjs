@@ -19,7 +19,7 @@ const longest = [
   "agent-api/agent-api.redis.test.ts",
   "cli/doctor-topologies.redis.test.ts",
   "cli/transfer.redis.test.ts",
-  "turns/doors-and-events/doors-and-events.test.ts",
+  "turns/doors-and-events/doors-and-events.redis.test.ts",
   "turns/stored-once.property.redis.test.ts",
   "fault/sentinel.redis.test.ts",
   "topology/sentinel-failovers.redis.test.ts",

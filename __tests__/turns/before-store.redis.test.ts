@@ -199,6 +199,16 @@ describe("beforeStore that refuses a message", () => {
     expect(await transcript(memory)).toEqual(["q"]);
   });
 
+  it("is asked of what a client holds too: a message that it refuses now is compared as it is", async () => {
+    let isStrict = false;
+    const memory = newMemory({ beforeStore: (message) => (isStrict ? refusing(message) : message) });
+    await memory.history("s").append([human("my secret"), ai("ok")]);
+    isStrict = true;
+    const chain = withRedisMemory(new ScriptedModel(() => "fine"), { memory });
+    await chain.invoke([human("my secret"), ai("ok"), human("q")], session);
+    expect(await transcript(memory)).toEqual(["my secret", "ok", "q", "fine"]);
+  });
+
   it("and one that returns no message is a ConfigurationError", async () => {
     const memory = newMemory({ beforeStore: (() => undefined) as never });
     await expect(memory.history("s").append([human("q")])).rejects.toMatchObject({ option: "beforeStore" });

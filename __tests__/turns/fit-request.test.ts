@@ -6,13 +6,11 @@ import {
   type ContextWindowOptions,
   type MemoryEvent,
 } from "../../src/entries/index.js";
-import type { ReducerRequest } from "../../src/conversation/reducers/chat-history-reducer.js";
-import type { WindowSource } from "../../src/memory/session/memory-context.js";
 import { writeTurn } from "../../src/memory/session/append-options.js";
 import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { fitRefused, fitRequest } from "../../src/memory/turns/fit-request.js";
 import { Turn } from "../../src/memory/turns/turn.js";
-import { ai, human, tool } from "../support/messages.js";
+import { ai, human } from "../support/messages.js";
 
 /** Commits late, and not at all where that is to fail. */
 class LateStore extends InMemorySessionStore {
@@ -54,19 +52,9 @@ async function sceneOf(count: number, options: ContextWindowOptions = {}, reduce
       { history, session, turnId, policy: { persist: "turn", onAbort: "keep" } },
       { messages: [human("now?", id)] },
     );
-  const fit = async (messages: readonly BaseMessage[], given: Fit = {}) => {
-    const { request = {}, own = [], from = source } = given;
-    const isOfTurn = (message: BaseMessage) => own.includes(message);
-    return fitRequest(session, from, { messages, isOfTurn, request, config: {} });
-  };
-  const types = () => events.map(({ type }) => type);
-  return { events, types, store, memory, history, session, source, window, reductions, open, fit };
-}
-
-interface Fit {
-  readonly request?: ReducerRequest;
-  readonly own?: readonly BaseMessage[];
-  readonly from?: WindowSource;
+  const fit = (messages: readonly BaseMessage[]) =>
+    fitRequest(session, source, { messages, isOfTurn: () => false, request: {}, config: {} });
+  return { events, store, memory, history, session, source, window, reductions, open, fit };
 }
 
 const call = { model: undefined, config: {} };
@@ -77,17 +65,6 @@ const view = async ({ store }: { readonly store: LateStore }) => {
 };
 
 describe("the request of a turn", () => {
-  it("is reduced, and that is stored behind the answer of a model that accepted it", async () => {
-    const scene = await sceneOf(30);
-    const turn = await scene.open("new");
-    const { history } = await turn.requests.make(call);
-    expect(history.length).toBeLessThan(60);
-    expect(scene.store.commits).toBe(0);
-    await turn.finish([...turn.unstored, ai("so.")]);
-    expect(scene.store.commits).toBe(1);
-    expect(await scene.history.getMessages()).toHaveLength(history.length + 2);
-  });
-
   it("that is refused for good leaves the view as it was", async () => {
     const scene = await sceneOf(30);
     const before = await view(scene);
@@ -95,32 +72,6 @@ describe("the request of a turn", () => {
     await turn.requests.make(call);
     await turn.fail(Object.assign(new Error("no"), { status: 400 }));
     expect([await view(scene), scene.store.commits]).toEqual([before, 0]);
-  });
-
-  it("has no reduction where one is due and nothing can leave", async () => {
-    const { fit } = await sceneOf(0, { trigger: { messages: 1 } });
-    const messages = [human("q", "q")];
-    expect(await fit(messages)).toMatchObject({ messages, before: undefined });
-  });
-
-  it("fits also where its own results could be shortened", async () => {
-    const { fit } = await sceneOf(0);
-    const rounds = Array.from({ length: 12 }, (_, at) => [human(`why? ${at}`), ai("so. ".repeat(20))]).flat();
-    const steps = [1, 2, 3, 4, 5].flatMap((at) => [
-      ai("", { calls: [`c${at}`] }),
-      tool(`c${at}`, "word ".repeat(at === 1 ? 300 : 1)),
-    ]);
-    const own: BaseMessage[] = [human("look"), ...steps];
-    const fitted = await fit([...rounds, ...own], { own });
-    expect(fitted.measured!.size.tokens).toBeLessThanOrEqual(600);
-    expect(fitted.messages).toContain(own[0]);
-  });
-
-  it("keeps its question, and nothing in front of it for being the newest round", async () => {
-    const { fit } = await sceneOf(0);
-    const own: BaseMessage[] = [human("now? ".repeat(150))];
-    const fitted = await fit([human("why? ".repeat(200)), ai("so."), ...own], { own });
-    expect(fitted.messages).toEqual(own);
   });
 
   it("keeps its question also with a foreign reducer that would drop it", async () => {
@@ -152,42 +103,14 @@ describe("the request of a turn", () => {
     await scene.memory.drain();
     expect(scene.store.commits).toBe(1);
   });
-
-  it("counts what other middleware adds as what stands behind the turn", async () => {
-    const { fit } = await sceneOf(0);
-    const rounds = Array.from({ length: 40 }, (_, at) => [human(`why? ${at}`), ai("so. ".repeat(20))]).flat();
-    const { messages, before } = await fit(rounds, { request: { besides: [human("now? ".repeat(20))] } });
-    expect(before).toMatchObject({ messages: 80 });
-    expect(rounds.slice(-messages.length)).toEqual(messages);
-  });
 });
 
-describe("a request that was refused", () => {
-  const refused = async (error: Error, messages: readonly BaseMessage[], options: ContextWindowOptions = {}) => {
-    const scene = await sceneOf(0, options);
-    const isOfTurn = (message: BaseMessage) => message === messages.at(-1);
-    const toFit = { messages, isOfTurn, request: {}, config: {}, wasTooLong: false };
-    return { ...scene, fitted: await fitRefused(scene.session, toFit, error) };
-  };
-
-  it("as too long is not tried again where nothing can leave", async () => {
-    const error = new Error("prompt is too long: 700 tokens > 600 maximum");
-    const { fitted, events } = await refused(error, [human("q")]);
-    expect(fitted).toBeUndefined();
-    expect(events.filter((event) => event.type === "context_overflow" && event.retried)).toEqual([]);
-  });
-
-  it("for another reason is tried again without questions that nothing answers, and keeps all others", async () => {
-    const messages = [human("Hi"), ai("Hello"), human("lost"), human("now?")];
-    const { fitted, types } = await refused(new Error("content filter"), messages);
-    expect(fitted?.messages).toEqual([messages[0], messages[1], messages[3]]);
-    expect(types()).toEqual([]);
-  });
-
-  it("is not tried again where each question in front of it is answered", async () => {
-    const { fitted } = await refused(new Error("content filter"), [human("Hi"), ai("Hello"), human("now?")]);
-    expect(fitted).toBeUndefined();
-  });
+it("a request that was refused as too long is not tried again where nothing can leave", async () => {
+  const { session, events } = await sceneOf(0);
+  const toFit = { messages: [human("q")], isOfTurn: () => true, request: {}, config: {}, wasTooLong: false };
+  const error = new Error("prompt is too long: 700 tokens > 600 maximum");
+  expect(await fitRefused(session, toFit, error)).toBeUndefined();
+  expect(events.filter((event) => event.type === "context_overflow" && event.retried)).toEqual([]);
 });
 
 describe("the reduced list of a turn", () => {

@@ -6,7 +6,6 @@ import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memo
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ai, human } from "../support/messages.js";
-import { uniquePrefix } from "../support/shared-redis.js";
 import { characterCounter } from "../history-manager/instances.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 
@@ -43,18 +42,6 @@ async function run(
 const transcript = async (memory: RedisChatMemory) => texts(await memory.history("s").getTranscript());
 
 describe("a turn of a HistoryManager that runs again", () => {
-  it("shows the question once, runs on what came before the turn, and stores nothing (turnId)", async () => {
-    const memory = newMemory();
-    const manager = managerOf(memory);
-    await run(manager, { question: "q0", answer: "a0" });
-    const first = await run(manager, { question: "q1", answer: "a1", turnId });
-    const again = await run(manager, { question: "q1", answer: "another answer", turnId });
-    expect(again).toEqual(first);
-    expect(again).toEqual(["q0", "a0", "rendered q1"]);
-    expect(await transcript(memory)).toEqual(["q0", "a0", "q1", "a1"]);
-    expect(events).toContainEqual({ type: "turn_repeated", sessionId: "s", turnId });
-  });
-
   it("is recognized by a turnId that only commit is given", async () => {
     const memory = newMemory();
     for (const answer of ["a1", "another answer"]) {
@@ -123,14 +110,6 @@ describe("a turn of a HistoryManager that runs again", () => {
 });
 
 describe("a turn of a HistoryManager of which a part is stored", () => {
-  it("uses the stored question also where others have written since", async () => {
-    const memory = newMemory();
-    await writeTurn(memory.history("s"), [human("q1")], { turnId, turn: { done: false } });
-    await memory.history("s").append([human("q2"), ai("a2")]);
-    expect(await run(managerOf(memory), { question: "q1", answer: "a1", turnId })).toEqual(["rendered q1"]);
-    expect(await transcript(memory)).toEqual(["q1", "q2", "a2", "a1"]);
-  });
-
   it("goes on behind the steps that are stored, as after a rewind that removed the answer", async () => {
     const memory = newMemory();
     const first = managerOf(memory);
@@ -147,17 +126,6 @@ describe("a turn of a HistoryManager of which a part is stored", () => {
     second.addAssistantMessage(ai("a2"));
     await second.commit();
     expect(await transcript(memory)).toEqual(["q1", "", "found", "a2"]);
-  });
-
-  it("replaces an interrupted answer at the end of the session", async () => {
-    const memory = newMemory();
-    const stopped = managerOf(memory);
-    await stopped.getHistoryForModelCall(asking("q1", { turnId }));
-    stopped.addAssistantMessage(new AIMessage({ content: "half an", response_metadata: { interrupted: true } }));
-    await stopped.commit();
-    expect(await transcript(memory)).toEqual(["q1", "half an"]);
-    expect(await run(managerOf(memory), { question: "q1", answer: "half an hour", turnId })).toEqual(["rendered q1"]);
-    expect(await transcript(memory)).toEqual(["q1", "half an hour"]);
   });
 });
 
@@ -222,33 +190,6 @@ describe("a turn of a HistoryManager that fails or is stopped", () => {
     await manager.failTurn(Object.assign(new Error("refused"), { status: 400 }));
     expect(events).toContainEqual(expect.objectContaining({ type: "turn_not_stored", reason: "failed", turnId }));
   });
-
-  it("stores all or nothing where the commit fails, and all when it is repeated", async () => {
-    const keyPrefix = uniquePrefix();
-    const memory = newMemory({ redis: { keyPrefix, limits: { maxAppendBytes: 2_000 } } });
-    const manager = managerOf(memory);
-    await manager.getHistoryForModelCall(asking("q1", { turnId }));
-    manager.addAssistantMessage(ai("a".repeat(3_000)));
-    await expect(manager.commit()).rejects.toMatchObject({ name: "StoreError", code: "too_large" });
-    expect(await transcript(memory)).toEqual([]);
-    manager.discardTurn();
-    await run(manager, { question: "q1", answer: "a1", turnId });
-    expect(await transcript(memory)).toEqual(["q1", "a1"]);
-  });
-
-  it("keeps a loop that was stopped between two steps, and goes on with it", async () => {
-    const memory = newMemory();
-    const stopped = managerOf(memory);
-    await stopped.getHistoryForModelCall(asking("q1", { turnId }));
-    stopped.appendToolCalls([{ id: "c1", name: "search", args: {} }]);
-    await expect(stopped.commit()).rejects.toMatchObject({ name: "StructureError" });
-    expect(await transcript(memory)).toEqual([]);
-    await stopped.addToolCallResults([{ id: "c1", name: "search", errorMessage: "stopped" }]);
-    await stopped.commit();
-    const stored = await memory.history("s").getTranscript();
-    expect(stored.map((message) => message.getType())).toEqual(["human", "ai", "tool"]);
-    expect(validateConversation(stored)).toEqual([]);
-  });
 });
 
 describe("a turn of a HistoryManager", () => {
@@ -275,31 +216,6 @@ describe("a turn of a HistoryManager", () => {
     await retry.commit();
     expect(await transcript(memory)).toEqual(["q0", "a0"]);
     expect(events).toContainEqual({ type: "turn_repeated", sessionId: "s", turnId });
-  });
-
-  it("gives a stored greeting to a model of the memory's profile as that takes it, and reports it once", async () => {
-    const memory = newMemory({ profile: "anthropic" });
-    await memory.history("s").append([ai("Hello! How can I help?")]);
-    const manager = managerOf(memory);
-    for (let call = 1; call <= 2; call += 1) {
-      const { messages, outcome } = await manager.getHistoryForModelCall(asking("q1", { turnId }));
-      expect(validateConversation(messages, { profile: "anthropic", purpose: "model-input" })).toEqual([]);
-      expect(texts(messages).slice(1)).toEqual(
-        ["Hello! How can I help?", "rendered q1", "", "found"].slice(0, 2 * call),
-      );
-      expect(outcome.tokens).toBeGreaterThan(0);
-      if (call === 1) {
-        manager.appendToolCalls([{ id: "c1", name: "search", args: {} }]);
-        await manager.addToolCallResults([{ id: "c1", name: "search", content: "found" }]);
-      }
-    }
-    expect(events.filter(({ type }) => type === "repaired")).toEqual([
-      { type: "repaired", sessionId: "s", rules: ["S02"] },
-    ]);
-    manager.addAssistantMessage(ai("a1"));
-    await manager.commit();
-    await manager.getHistoryForModelCall(asking("q2"));
-    expect(events.filter(({ type }) => type === "repaired")).toHaveLength(2);
   });
 
   it("lets the option profile win over the memory's", async () => {

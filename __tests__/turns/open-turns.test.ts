@@ -84,22 +84,6 @@ describe("a turn that is stored", () => {
     });
   });
 
-  it("is found by a client that holds its answer, but not its steps", async () => {
-    const { history, open } = sceneOf();
-    const [question, answer] = round("1") as [BaseMessage, BaseMessage];
-    await history.append([...round("0"), question, ...step, answer]);
-    expect(shown(await open([question, answer]))).toMatchObject({
-      ...{ state: "stored", stored: ["q1", "", "found", "a1"], newMessages: [] },
-    });
-  });
-
-  it("ends before what another turn stored behind it", async () => {
-    const { history, open } = sceneOf();
-    await history.append(round("1"), { turnId: "one" });
-    await history.append([ai("of another")], { turnId: "another" });
-    expect(shown(await open(round("1").slice(0, 1)))).toMatchObject({ state: "stored", stored: ["q1", "a1"] });
-  });
-
   it.each([
     ["the answer to a question without a name", undefined, ["q1", "answer"]],
     ["no answer of another turn", "one", ["q1"]],
@@ -116,33 +100,6 @@ describe("a turn that is stored", () => {
     await history.append([another], { turnId: "one" });
     await history.append([question, system("Be brief.")], { turnId: "two" });
     expect(shown(await open([another, question]))).toMatchObject({ stored: ["question"], history: ["another"] });
-  });
-
-  it("takes the results that its client brings", async () => {
-    const { history, open } = sceneOf();
-    await writeTurn(history, [human("q"), step[0]!], { turnId: "t", turn: { done: false } });
-    expect(shown(await open([tool("c", "found")], "t"))).toMatchObject({
-      ...{ state: "open", turn: ["q", "", "found"], newMessages: ["found"] },
-    });
-  });
-
-  it("has no history where the view begins with it", async () => {
-    const { history, open } = sceneOf({ keeps: 2 });
-    await history.append([...round("0"), ...round("1")]);
-    expect(shown(await open(round("1").slice(0, 1)))).toMatchObject({ history: [], stored: ["q1", "a1"] });
-  });
-
-  it("stands behind what came before it in the conversation, also where that was stored later", async () => {
-    const { history, open } = sceneOf();
-    await writeTurn(history, [human("q1", "q1")], { turnId: "1", turn: { done: false } });
-    await history.append(round("2"), { turnId: "2" });
-    await history.append(round("3"), { turnId: "3" });
-    await writeTurn(history, [ai("a1", { id: "a1" })], { turnId: "1", turn: { done: true, stored: 1 } });
-    expect(shown(await open([human("q3", "q3")]))).toMatchObject({
-      ...{ state: "stored", history: ["q1", "a1", "q2", "a2"], stored: ["q3", "a3"] },
-    });
-    const held = [1, 2, 3].flatMap((at) => [human(`q${at}`, `q${at}`), ai(`a${at}`, { id: `client-${at}` })]);
-    expect(shown(await open([...held, human("q4", "q4")]))).toMatchObject({ state: "new", newMessages: ["q4"] });
   });
 
   it("that begins with a greeting is asked its question behind that", async () => {
@@ -175,15 +132,6 @@ describe("a turn of which a part was discarded", () => {
     expect(shown(opened)).toMatchObject({ state: "open", turn: ["second", "", "found"], newMessages: [] });
     expect([opened.isQuestionGone, store.views]).toEqual([false, 1]);
   });
-
-  it("takes its question, and no instruction, from a retry", async () => {
-    const question = human("question", "q");
-    const { open, store } = await cutAt(1, [question, ...step]);
-    const earlier = [human("earlier", "e"), ai("before", { id: "b" })];
-    const opened = await open([...earlier, system("Be brief."), question, ...step], "t");
-    expect(shown(opened)).toMatchObject({ state: "open", turn: ["question", "", "found"], newMessages: [] });
-    expect([opened.isQuestionGone, store.views]).toEqual([true, 1]);
-  });
 });
 
 describe("a session of which the server lost a part", () => {
@@ -215,11 +163,6 @@ describe("an input without a stored question", () => {
     expect(shown(await open([system("Be brief."), ...known, human("q2")])).newMessages).toEqual(["q2"]);
   });
 
-  it("is new as it is where the session is empty", async () => {
-    const { newMessages } = await sceneOf().open([system("Be kind."), human("q1")]);
-    expect(texts(newMessages)).toEqual(["Be kind.", "q1"]);
-  });
-
   it("is new where another user has said the same meanwhile", async () => {
     const { history, open } = sceneOf();
     await history.append([...round("1"), human("yes", "theirs"), ai("fine", { id: "fine" })]);
@@ -234,14 +177,6 @@ describe("an input without a stored question", () => {
     const { newMessages } = await open([system("Be brief."), human("Be brief.")]);
     expect(newMessages.map((message) => message.getType())).toEqual(["human"]);
   });
-
-  it("brings no answer again that stands behind a question which left the view", async () => {
-    const { history, open } = sceneOf({ keeps: 1 });
-    await history.append([human("q1", "q1"), ai("I look."), ai("a1", { id: "a1" })]);
-    expect(texts(await history.getMessages())).toEqual(["q1", "a1"]);
-    const held = [human("q1", "q1"), ai("a1", { id: "client-1" })];
-    expect(shown(await open([...held, human("q2")])).newMessages).toEqual(["q2"]);
-  });
 });
 
 describe("a question under a stored id that says something else", () => {
@@ -252,23 +187,6 @@ describe("a question under a stored id that says something else", () => {
     await expect(open(input)).rejects.toMatchObject({ code: "content", messageId: "q2" });
     const answered = [human("q0", "q1"), ai("a1", { id: "a1" })];
     await expect(open(answered)).rejects.toMatchObject({ code: "content", messageId: "q1" });
-  });
-});
-
-describe("a client without ids whose history was discarded", () => {
-  const left = (keeps: number) => (messages: BaseMessage[]) => messages.slice(messages.length - keeps);
-
-  it.each([
-    ["sends its last question again", 2, "q2", []],
-    ["asks the next one where nothing is left", 0, "q3", ["q3"]],
-    ["asks the next one", 2, "q3", ["q3"]],
-  ])("%s", async (_, keeps, question, fresh) => {
-    const { store, open } = sceneOf();
-    const reducer = left(keeps);
-    const history = new RedisChatMessageHistory({ ...{ sessionId: "s", store, retention: "discard", reducer } });
-    await history.append(plain([...round("1"), ...round("2")]));
-    const held = question === "q2" ? round("1") : [...round("1"), ...round("2")];
-    expect(shown(await open([...plain(held), human(question)])).newMessages).toEqual(fresh);
   });
 });
 

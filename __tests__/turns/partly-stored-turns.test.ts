@@ -8,7 +8,7 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { writeTurn, type TurnSettings } from "../../src/memory/session/append-options.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
-import { replacedTail } from "../../src/memory/session/turn-messages.js";
+import { messagesOfTurn, replacedTail } from "../../src/memory/session/turn-messages.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { echoModel } from "../support/scripted-model.js";
 
@@ -142,6 +142,15 @@ describe("an append to a turn that was stopped", () => {
     await expect(refused).rejects.toMatchObject({ name: "ConflictError", code: "position" });
     expect(await turn.log()).toEqual(["human: q", "ai: half an"]);
   });
+});
+
+it("the messages of a turn are its own only, whatever a store returns with them", async () => {
+  const turn = open();
+  await turn.write([human("q"), ai("a")], { done: true });
+  await turn.history.append([human("other")]);
+  const entries = await sessionOf("test", turn.history).readEntries({ from: 0 });
+  const stored = { done: true, first: 0, count: 3, records: entries.map(({ record }) => record) };
+  expect(said(messagesOfTurn(stored, turnId).map(({ message }) => message))).toEqual(["human: q", "ai: a"]);
 });
 
 describe("a question that comes again", () => {

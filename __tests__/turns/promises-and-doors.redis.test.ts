@@ -1,88 +1,16 @@
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { RunnableWithMessageHistory } from "@langchain/core/runnables";
-import { createAgent } from "langchain";
+import type { BaseMessage } from "@langchain/core/messages";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
-import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
-import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
-import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
-import { lookup, ToolModel } from "../support/agents.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, human, system } from "../support/messages.js";
-import { uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { doors, type Ask, type DoorName, type Turn } from "./asking.js";
 
-/** A turn: what the client sends, and how. */
-interface Turn {
-  readonly input: readonly BaseMessage[];
-  readonly turnId?: string | undefined;
-  /** @default "s" */
-  readonly sessionId?: string;
-  readonly oneTurnAtATime?: boolean;
-}
-
-/** Asks a model through a door, and returns its answer. */
-type Ask = (memory: RedisChatMemory, model: ToolModel, turn: Turn) => Promise<BaseMessage>;
-
-const configOf = ({ turnId, sessionId = "s" }: Turn) => ({ configurable: { sessionId, ...(turnId && { turnId }) } });
-const optionsOf = ({ oneTurnAtATime }: Turn) => (oneTurnAtATime === undefined ? {} : { oneTurnAtATime });
-
-const chain =
-  (persist: "step" | "turn"): Ask =>
-  (memory, model, turn) =>
-    withRedisMemory(model, { memory, persist, ...optionsOf(turn) }).invoke([...turn.input], configOf(turn));
-
-const agent =
-  (persist: "step" | "turn"): Ask =>
-  async (memory, model, turn) => {
-    const middleware = [redisMemoryMiddleware({ memory, persist, ...optionsOf(turn) })];
-    const { messages } = await createAgent({ model, tools: [lookup], middleware }).invoke(
-      { messages: [...turn.input] },
-      configOf(turn),
-    );
-    return messages.at(-1)!;
-  };
-
-const manager: Ask = async (memory, model, { input, turnId, sessionId = "s" }) => {
-  const made = new HistoryManager({ history: memory.history(sessionId), maxInputTokens: 100_000 });
-  const question = input.at(-1)!.text;
-  const { messages, replay } = await made.getHistoryForModelCall({
-    ...{ originalUserMessage: question, renderedUserMessage: question, turnId },
-    renderedSystemMessage: input.find(({ type }) => type === "system")?.text ?? "",
-  });
-  if (replay !== undefined) {
-    return replay.at(-1) ?? input.at(-1)!;
-  }
-  const answer = await model.invoke(messages);
-  made.addAssistantMessage(answer);
-  await made.commit();
-  return answer;
-};
-
-const langchain: Ask = (memory, model, turn) =>
-  new RunnableWithMessageHistory<BaseMessage[], AIMessage>({
-    ...{ runnable: model as never, getMessageHistory: memory.getMessageHistory, config: {} },
-  }).invoke([...turn.input], configOf(turn));
-
-const append: Ask = async (memory, model, { input, turnId, sessionId = "s" }) => {
-  const history = memory.history(sessionId);
-  const answer = await model.invoke([...(await history.getMessages()), ...input]);
-  await history.append([...input, answer], turnId === undefined ? {} : { turnId });
-  return answer;
-};
-
-const doors = {
-  "a chain (step)": chain("step"),
-  "a chain (turn)": chain("turn"),
-  "an agent (step)": agent("step"),
-  "an agent (turn)": agent("turn"),
-  "a HistoryManager": manager,
-  RunnableWithMessageHistory: langchain,
-  "a plain append": append,
-} as const;
-
-type DoorName = keyof typeof doors;
+const server = sharedClient();
 
 /** Asks through one door as a model counts its answers: `a1`, `a2`, and so on. */
 class Client {
@@ -156,6 +84,18 @@ async function retryReduced(client: Client, retention: "keep" | "discard") {
   return { isTold: answer === "a1", isStoredAgain: (await storedIn(memory)).join() !== before.join() };
 }
 
+/** A stored turn that is asked again where Redis evicted its records. */
+async function askEvicted(client: Client, onDamage: "error" | "rebuild") {
+  const redis = { keyPrefix: uniquePrefix() };
+  const memory = newMemory({ redis, onDamage });
+  const ask = () => client.say(memory, [human("q", "q1")], { turnId: "t" });
+  await ask();
+  await server.unlink(sessionKeys(redis.keyPrefix, "s").log);
+  // LangChain wraps what an agent's middleware throws.
+  const answer = await ask().catch(({ code, cause }) => code ?? cause.code);
+  return { answer, calls: client.model.sent.length };
+}
+
 /** Four turns of a client that sends its whole history with each question. */
 async function wholeHistory(client: Client, hasIds: boolean) {
   const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 4 }) });
@@ -221,6 +161,18 @@ const promises: readonly Promised[] = [
     find: (client) => retryReduced(client, "discard"),
     kept: { isTold: false, isStoredAgain: false },
     but: { RunnableWithMessageHistory: { isTold: false, isStoredAgain: true } },
+  },
+  {
+    promise: "a stored turn whose records Redis evicted is refused as damaged, and no model is called without it",
+    find: (client) => askEvicted(client, "error"),
+    kept: { answer: "damaged", calls: 1 },
+    but: never,
+  },
+  {
+    promise: "a stored turn whose records Redis evicted is run anew where damaged sessions are to be rebuilt",
+    find: (client) => askEvicted(client, "rebuild"),
+    kept: { answer: "a2", calls: 2 },
+    but: never,
   },
   {
     promise: "a turn that two instances run at the same time is stored once, and both give that answer",

@@ -1,4 +1,3 @@
-import { ChatAnthropic } from "@langchain/anthropic";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { RedisChatMessageHistory, sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { summaryMessage, summaryText } from "../../src/conversation/messages/summary-message.js";
@@ -6,8 +5,7 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
 import { openTurn } from "../../src/memory/turns/open-turn.js";
 import { readableTurn } from "../../src/memory/turns/readable-turn.js";
-import { Turn } from "../../src/memory/turns/turn.js";
-import { ai, human, system, tool } from "../support/messages.js";
+import { ai, human, system } from "../support/messages.js";
 
 const item = { type: "compaction", id: "cmp_1", encrypted_content: "gAAAA-sealed==" };
 /** An answer with a compaction that only OpenAI reads, or only Anthropic; the text of the latter is readable. */
@@ -129,77 +127,5 @@ describe("a turn behind a compaction that only another provider can read", () =>
     const opened = await openTurn({ session, turnId: "t", input: [question] });
     const { history: before, turn } = await readableTurn(session, opened, "anthropic");
     expect([words(before).slice(-2), words(turn)]).toEqual([["a2", "noon"], ["And now?"]]);
-  });
-
-  it.each([
-    ["openai-responses", sealed("noon")],
-    ["openai-responses", readable("noon")],
-    ["anthropic", readable("noon")],
-    [undefined, sealed("noon")],
-  ] as const)("is left as it is for %s where it can be read: %#", async (adapter, answer) => {
-    const { session } = await sessionWith({ messages: [...early, answer] });
-    const opened = await openTurn({ session, turnId: undefined, input: [human("And now?", "now")] });
-    expect(await readableTurn(session, opened, adapter)).toBe(opened);
-  });
-
-  it.each<[string, Scene, readonly string[]]>([
-    [
-      "by the reducer",
-      { kept: ["s", "noon"] },
-      [`Be brief.\n\n${summary.text}`, "(The conversation begins with the assistant.)", "noon"],
-    ],
-    [
-      "never, where it never reduces",
-      { kept: ["s", "noon"], reduceWhen: "never" },
-      ["Be brief.", "q1", "a1", "q2", "a2", "noon"],
-    ],
-    ["not without a reducer", {}, ["Be brief.", "q1", "a1", "q2", "a2", "noon"]],
-  ])("is reduced %s", async (_, scene, told) => {
-    const { history } = await sessionWith({ ...scene, messages: [] }, [...early, sealed("noon")]);
-    expect(words(await requestOf(history))).toEqual(told);
-  });
-
-  /** The messages in front of the question in the request of a turn of Claude's. */
-  async function requestOf(history: RedisChatMessageHistory): Promise<BaseMessage[]> {
-    const policy = { persist: "turn", onAbort: "keep" } as const;
-    const setting = { history, session: sessionOf("test", history), turnId: undefined, policy };
-    const turn = await Turn.open(setting, { messages: [human("And now?", "now")] });
-    const model = new ChatAnthropic({ model: "claude-opus-4-8", apiKey: "none" });
-    return (await turn.requests.make({ model, config: {} })).history;
-  }
-
-  /** As a request has it, reduced by this. */
-  async function reducedBy(reduce: (messages: BaseMessage[]) => BaseMessage[] | null, stored: readonly BaseMessage[]) {
-    const store = new InMemorySessionStore();
-    const events: string[] = [];
-    const onEvent = ({ type }: { readonly type: string }) => void events.push(type);
-    const history = new RedisChatMessageHistory({ sessionId: "s", store, onEvent, reducer: reduce });
-    await new RedisChatMessageHistory({ sessionId: "s", store, reducer: new Keeping(["s", "a2"]) }).addMessages(early);
-    await new RedisChatMessageHistory({ sessionId: "s", store }).addMessages([...stored]);
-    const view = async () => (await store.readView({ id: "s" })).head;
-    const before = await view();
-    const reduced = await requestOf(history);
-    return { reduced, events, isKept: (await view()) === before };
-  }
-
-  const whole = ["Be brief.", "q1", "a1", "q2", "a2"];
-
-  it("changes no view where the reducer has nothing to do", async () => {
-    const { reduced, events, isKept } = await reducedBy(() => null, [sealed("noon")]);
-    expect([words(reduced), isKept]).toEqual([[...whole, "noon"], true]);
-    expect(events).not.toContain("reduction_failed");
-  });
-
-  it("is not reduced by a reducer that splits a step", async () => {
-    const call = ai("", { calls: ["c"], id: "call" });
-    const { reduced, events, isKept } = await reducedBy(
-      (messages) => messages.filter(({ id }) => id !== "call"),
-      [call, tool("c", "found"), sealed("noon")],
-    );
-    expect([words(reduced), isKept]).toEqual([
-      [...whole, '[called lookup with {"query":"c"}]', "[result of lookup] found", "noon"],
-      true,
-    ]);
-    expect(events).toContain("reduction_failed");
   });
 });

@@ -1,12 +1,9 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { createAgent } from "langchain";
 import fc from "fast-check";
-import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import {
   BudgetError,
   ChatHistoryTokenReducer,
-  ChatHistoryTruncationReducer,
   ChatMemoryModule,
   contextWindow,
   InMemorySessionStore,
@@ -17,8 +14,7 @@ import { readEarlierTool } from "../../src/entries/tool-loop.js";
 import { refusedMark, withoutRefused } from "../../src/conversation/messages/refused-questions.js";
 import { refusedMarkOf } from "../../src/conversation/messages/roles.js";
 import { refusedForGood } from "../../src/memory/turns/refused-for-good.js";
-import { lookup, lookupCall, ToolModel } from "../support/agents.js";
-import { ai, human, tool } from "../support/messages.js";
+import { ai, human } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const config = { configurable: { sessionId: "s" } };
@@ -133,86 +129,10 @@ describe("a refused question", () => {
     expect(words(await history.getMessages()).join()).not.toContain("BAD");
     expect(words(await history.getTranscript()).join()).toContain("BAD");
   });
-
-  it("that was left without its mark by a process that died costs one request more, once", async () => {
-    const { memory, history, ask, sent } = refusing();
-    await ask("Hi", "q1");
-    await history.append([human("BAD and lost", "lost")]);
-    await ask("One", "q3");
-    expect(sent.slice(1)).toEqual([
-      ["Hi", "to Hi", "BAD and lost", expect.stringContaining("not answered"), "One"],
-      ["Hi", "to Hi", "One"],
-    ]);
-    await ask("Two", "q4");
-    expect(sent.at(-1)).toEqual(["Hi", "to Hi", "One", "to One", "Two"]);
-    expect(words(await memory.history("s").getTranscript())).toContain("BAD and lost");
-  });
-
-  it("of an agent leaves the call, with a note in the place of the result that no provider reads", async () => {
-    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
-    const seen: string[][] = [];
-    const model = new ToolModel((messages) => {
-      seen.push(words(messages));
-      if (messages.some(({ text }) => text === "found x")) {
-        throw refusal(422);
-      }
-      return messages.at(-1)!.text === "look" ? lookupCall("x") : ai("fine");
-    });
-    const agent = createAgent({ model, tools: [lookup], middleware: [redisMemoryMiddleware({ memory })] });
-    await expect(agent.invoke({ messages: [human("look", "q1")] }, config)).rejects.toThrow();
-    await agent.invoke({ messages: [human("and?", "q2")] }, config);
-    expect(seen.at(-1)!.join("|")).toContain("refused to read this result");
-    expect(seen.at(-1)!.at(-1)).toBe("and?");
-  });
 });
 
 describe("withTurn with an input", () => {
   const open = (options: object = {}) => new RedisChatMemory({ store: new InMemorySessionStore(), ...options });
-
-  it("stores question, steps and answer of a loop, and gives a retried job the stored answer", async () => {
-    const memory = open();
-    const sent: string[][] = [];
-    const answers = [ai("", { calls: ["c1"] }), ai("done")];
-    const job = () =>
-      memory.withTurn(
-        "s",
-        async (_, turn) => {
-          if (turn.replay !== undefined) {
-            return turn.replay.at(-1)!.text;
-          }
-          const ask = () =>
-            turn.ask({}, (messages) => {
-              sent.push(words(messages));
-              return answers.shift()!;
-            });
-          await turn.step([await ask(), tool("c1", "found")]);
-          return (await turn.finish(await ask())).text;
-        },
-        { input: "look", turnId: "job" },
-      );
-    expect([await job(), await job()]).toEqual(["done", "done"]);
-    expect(sent).toEqual([["look"], ["look", "", "found"]]);
-    expect(words(await memory.history("s").getTranscript())).toEqual(["look", "", "found", "done"]);
-  });
-
-  it("marks a question that is refused, and asks again without what is too long", async () => {
-    const memory = open({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }) });
-    const turn = (text: string, send: (messages: BaseMessage[]) => AIMessage) =>
-      memory.withTurn("s", async (_, each) => each.finish(await each.ask({}, send)), { input: text });
-    await turn("Hi", () => new AIMessage("Hello"));
-    await expect(
-      turn("BAD", () => {
-        throw refusal();
-      }),
-    ).rejects.toThrow("filtered");
-    const seen: string[][] = [];
-    await turn("And?", (messages) => {
-      seen.push(words(messages));
-      return new AIMessage("fine");
-    });
-    expect(seen[0]).not.toContain("BAD");
-    expect(words(await memory.history("s").getTranscript())).toEqual(["Hi", "Hello", "BAD", "", "And?", "fine"]);
-  });
 
   it("leaves a turn open that is not finished, and refuses a name without an input", async () => {
     const memory = open();

@@ -1,16 +1,19 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
-import { RunnableLambda, RunnableWithMessageHistory, type Runnable } from "@langchain/core/runnables";
+import { type Runnable, RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { echoModel, ScriptedModel } from "../support/scripted-model.js";
-import { closeMemories, newMemory, texts } from "../support/memories.js";
 
 afterEach(closeMemories);
 
 const config = { configurable: { sessionId: "s" } };
+
 const keys = { inputMessagesKey: "input", historyMessagesKey: "history" };
+
 const stored = async (memory: RedisChatMemory) => texts(await memory.history("s").getTranscript());
 
 type GetMessageHistory = (sessionId: string) => RedisChatMessageHistory;
@@ -94,5 +97,45 @@ describe("RunnableWithMessageHistory, other than withRedisMemory,", () => {
     expect(output).toEqual({ city: { name: "Oslo" } });
     expect(await stored(memory)).toEqual([]);
     silence.forEach((spy) => spy.mockRestore());
+  });
+});
+
+describe("a history of memory.getMessageHistory", () => {
+  it.each<[string, (history: RedisChatMessageHistory) => Promise<unknown>, string[]]>([
+    ["append", (history) => history.append([human("q2", "q2")]), ["q1", "a1", "q2"]],
+    ["addMessages", (history) => history.addMessages([human("q2", "q2")]), ["q1", "a1", "q2"]],
+    ["rewind", (history) => history.rewind("a1"), ["q1"]],
+    ["reduceView", (history) => history.reduceView(), ["q1", "a1"]],
+    ["rebuild", (history) => history.rebuild(), ["q1", "a1"]],
+    ["clear", (history) => history.clear(), []],
+  ])("shows at once what its own %s changed", async (_, change, expected) => {
+    const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 10 }) });
+    const history = memory.getMessageHistory("s");
+    await history.append([human("q1", "q1"), ai("a1", { id: "a1" })]);
+    expect(texts(await history.getMessages())).toEqual(["q1", "a1"]);
+    await change(history);
+    expect(texts(await history.getMessages())).toEqual(expected);
+  });
+
+  it("shows a rewind of another history in the next run, and keeps what this run has read", async () => {
+    const memory = newMemory();
+    await memory.history("s").append([human("q1", "q1"), ai("a1", { id: "a1" })]);
+    const running = memory.getMessageHistory("s");
+    expect(await running.getMessages()).toHaveLength(2);
+    await memory.history("s").rewind("a1");
+    // RunnableWithMessageHistory would store "a1" again if its second read were shorter than its first.
+    expect(await running.getMessages()).toHaveLength(2);
+    expect(texts(await memory.getMessageHistory("s").getMessages())).toEqual(["q1"]);
+  });
+
+  it("reads what is stored where a change failed", async () => {
+    const memory = newMemory();
+    const history = memory.getMessageHistory("s");
+    await history.append([human("q1", "q1")]);
+    await history.getMessages();
+    await memory.history("s").append([ai("a1")]);
+    await expect(history.rewind("unknown")).rejects.toMatchObject({ code: "unknown_message" });
+    expect(texts(await history.getMessages())).toEqual(["q1", "a1"]);
+    expect(events.length).toBeGreaterThan(0);
   });
 });

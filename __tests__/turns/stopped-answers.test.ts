@@ -1,13 +1,6 @@
 import type { AIMessage } from "@langchain/core/messages";
-import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import {
-  interruptedAnswer,
-  interruptedMessage,
-  partialOf,
-  PartialOutput,
-  stopSignal,
-  whenStopped,
-} from "../../src/memory/turns/stop.js";
+import { type BaseMessage } from "@langchain/core/messages";
+import { interruptedAnswer, interruptedMessage, stopSignal } from "../../src/memory/turns/stop.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 
 const said = (message: BaseMessage | undefined) => message && `${message.type}: ${message.text}`;
@@ -55,44 +48,6 @@ describe("what is stored of a turn that was stopped", () => {
   });
 });
 
-describe("the words of a run that was stopped", () => {
-  const partialOutput = new PartialOutput();
-  partialOutput.handleLLMNewToken("By ", undefined, "run");
-  partialOutput.handleLLMNewToken("itself", undefined, "run", undefined, undefined, {
-    chunk: { message: new AIMessageChunk("its model") },
-  });
-
-  it.each<[string, (() => Promise<unknown>) | undefined, PartialOutput | undefined, unknown]>([
-    ["are those that its error brings", () => Promise.reject({ partialOutput: ai("own") }), partialOutput, "ai: own"],
-    ["are its model's where the error has none", () => Promise.reject(new Error()), partialOutput, "ai: By its model"],
-    ["are its model's where it fails with nothing", () => Promise.reject(), partialOutput, "ai: By its model"],
-    ["are its model's where it never began", undefined, partialOutput, "ai: By its model"],
-    ["are none where nobody listened", () => Promise.reject(new Error()), undefined, undefined],
-  ])("%s", async (_, run, listening, words) => {
-    expect(said((await partialOf(run?.(), listening)) as BaseMessage | undefined)).toBe(words);
-  });
-
-  it.each([{}, { callbacks: [] }])("are heard by none under a config without a manager: %j", async (config) => {
-    expect(await PartialOutput.during(config, (heard) => Promise.resolve(heard.last))).toBeUndefined();
-  });
-
-  it("are heard before the run goes on", () => {
-    expect(partialOutput.awaitHandlers).toBe(true);
-  });
-
-  it("are those of the model that began last, and of none that has ended", () => {
-    const all = new PartialOutput();
-    all.handleLLMNewToken("one", undefined, "1");
-    all.handleLLMNewToken("two", undefined, "2");
-    all.handleLLMNewToken("!", undefined, "1");
-    expect([said(all.unfinished), said(all.last)]).toEqual(["ai: two", "ai: one!"]);
-    all.handleLLMEnd(undefined, "2");
-    expect(said(all.unfinished)).toBe("ai: one!");
-    all.handleLLMEnd(undefined, "1");
-    expect([said(all.unfinished), said(all.last)]).toEqual([undefined, "ai: one!"]);
-  });
-});
-
 describe("a signal that stops a run", () => {
   it("is LangGraph's own of the run, else that of the config", () => {
     const { signal } = new AbortController();
@@ -102,16 +57,5 @@ describe("a signal that stops a run", () => {
       ...[undefined, signal, signal],
     ]);
     expect([of({}), of({ externalAbortSignal })]).toEqual([signal, externalAbortSignal]);
-  });
-
-  it("calls once, also where it had aborted before, and not after its end", () => {
-    const [before, later, ended] = [AbortSignal.abort(), new AbortController(), new AbortController()];
-    const calls: string[] = [];
-    whenStopped(before, () => calls.push("before"));
-    whenStopped(later.signal, () => calls.push("later"));
-    whenStopped(ended.signal, () => calls.push("ended"))();
-    expect(calls).toEqual(["before"]);
-    [later, ended].forEach((controller) => controller.abort());
-    expect(calls).toEqual(["before", "later"]);
   });
 });

@@ -81,16 +81,6 @@ describe("messages in the order of the conversation", () => {
     );
   });
 
-  it("stay as they are where they are in order", () => {
-    fc.assert(
-      fc.property(turns, (list) => {
-        const log = list.flatMap(entriesOf);
-        expect(said(inTurnOrder(log))).toEqual(said(log));
-      }),
-      { numRuns: propertyRuns(100) },
-    );
-  });
-
   it("stay where they are if the question is not in the list", () => {
     const [first, second] = [0, 1].map((turn) =>
       entriesOf({ hasSystem: false, calls: 1, names: "all", isAnswered: true }, turn),
