@@ -143,6 +143,13 @@ describe("HistoryManager", () => {
     expect(messages.slice(-4).map(({ content }) => content)).toEqual(["", "A", "", "B"]);
   });
 
+  it("waits for results whose addition the program did not await", async () => {
+    const manager = newSession().instance();
+    manager.appendToolCalls([call("c")]);
+    void manager.addToolCallResults([{ id: "c", name: "search", content: "SK 1" }]);
+    expect((await manager.getHistoryForModelCall(asking("flights?"))).messages.at(-1)!.text).toBe("SK 1");
+  });
+
   it("needs one read and one write per turn, and one more command if sources are numbered", async () => {
     const session = newSession();
     const manager = session.instance();
@@ -308,31 +315,6 @@ describe("HistoryManager", () => {
       ]);
     const { messages } = await session.instance().getHistoryForModelCall(asking("hi"));
     expect(messages.map(({ content }) => content)).toEqual(["Be kind.", "Be brief.", "one", "two", "hi"]);
-  });
-
-  it("repairs stored messages that a model would refuse, reports it, and changes nothing stored", async () => {
-    const session = newSession();
-    await session
-      .history()
-      .addMessages([
-        new HumanMessage("one"),
-        new AIMessage({ content: "", tool_calls: [{ type: "tool_call", ...call("lost") }] }),
-        new HumanMessage("two"),
-        new AIMessage({ content: "", tool_calls: [{ type: "tool_call", ...call("open") }] }),
-      ]);
-    const { messages } = await session.instance().getHistoryForModelCall(asking("hi"));
-    expect(messages.map((message) => message.getType())).toEqual([
-      "system",
-      "human",
-      "ai",
-      "tool",
-      "human",
-      "ai",
-      "tool",
-      "human",
-    ]);
-    expect(validateConversation(messages, { purpose: "model-input" })).toEqual([]);
-    expect(await session.history().getTranscript()).toHaveLength(4);
   });
 
   it("shows the user what was said, without calls, results and instructions, and cleaned if asked", async () => {

@@ -9,6 +9,7 @@ import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { MemoryEvent } from "../../src/base/events.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { echoModel } from "../support/scripted-model.js";
 
@@ -227,19 +228,29 @@ describe("withRedisMemory, when something goes wrong", () => {
 });
 
 describe("withRedisMemory, sessions and turns", () => {
-  it("keeps the sessions of a batch apart", async () => {
-    const { memory, stored } = newMemory();
-    const agent = withRedisMemory(promptChain().chain, {
-      memory,
-      inputMessagesKey: "input",
-      historyMessagesKey: "history",
-    });
-    await agent.batch(
-      [{ input: "ann-secret" }, { input: "bob-secret" }],
-      [{ configurable: { sessionId: "ann" } }, { configurable: { sessionId: "bob" } }],
+  it("takes its chain wherever a Runnable stands: with a config, with retries, in a batch, as a graph", async () => {
+    const { memory } = newMemory();
+    const { model, chain: prompted } = promptChain();
+    const chain = withRedisMemory(prompted, { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
+    const bound = chain.withConfig(session).withRetry({ stopAfterAttempt: 2 });
+    expect((await bound.invoke({ input: "one" })).text).toBe("reply to one");
+    expect(await chain.batch([{ input: "two" }, { input: "three" }], session)).toHaveLength(2);
+    expect(chain.getGraph().toJSON()).toHaveProperty("nodes");
+    expect(model.sent.map(({ length }) => length)).toEqual([2, 4, 6]);
+  });
+
+  it("reduces the requests of a conversation, question included", async () => {
+    const { memory, stored } = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }) });
+    await memory.history("ann").addSystemMessage("You are a librarian.");
+    const model = echoModel();
+    const cities = ["Seattle", "Dublin", "Amsterdam", "Paris", "London"];
+    for (const city of cities) {
+      await withRedisMemory(model, { memory }).invoke(city, session);
+    }
+    expect(model.sent.map((messages) => messages.map(({ type }) => type))).toEqual(
+      cities.map(() => ["system", "human"]),
     );
-    expect(await stored("ann")).toEqual(["ann-secret", "reply to ann-secret"]);
-    expect(await stored("bob")).toEqual(["bob-secret", "reply to bob-secret"]);
+    expect(await stored()).toHaveLength(11);
   });
 
   it("stores each turn of a batch on one session once and whole", async () => {
