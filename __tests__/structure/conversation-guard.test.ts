@@ -127,13 +127,6 @@ describe("conversationGuard", () => {
     expect(told).toEqual(expect.arrayContaining(["S02", "S08"]));
   });
 
-  it("holds the first rule of LangChain's guide, too, unless the messages are a history", async () => {
-    const greeting = [ai("Hello!"), human("hi")];
-    await expect(conversationGuard({ mode: "throw" }).invoke(greeting)).rejects.toThrow("S02");
-    expect((await conversationGuard().invoke(greeting)).map(({ type }) => type)).toEqual(["human", "ai", "human"]);
-    expect(await conversationGuard({ mode: "throw", purpose: "history" }).invoke(greeting)).toEqual(greeting);
-  });
-
   it("waits for its handlers, and handles a rejection like a throw", async () => {
     const lost = async () => Promise.reject(new Error("the log is down"));
     await expect(conversationGuard({ onRepairs: lost }).invoke([ai("Hello!"), human("hi")])).rejects.toThrow("the log");

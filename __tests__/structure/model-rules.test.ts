@@ -11,7 +11,7 @@ import {
   validateConversation,
   walkLedger,
 } from "../../src/entries/structure.js";
-import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sketch } from "../support/sketch-message.js";
 
@@ -55,13 +55,6 @@ describe("S32, thoughts behind what they were made to,", () => {
     expect(await repairsOf(messages, options)).toEqual(expected);
   });
 
-  it("is repaired by leaving the thought out of what is sent", async () => {
-    const given = bound(2).slice(2);
-    const { messages } = await toModel(given, { model: opus });
-    expect(messages.map(sketch)).toEqual(["human: q1", "ai: a1", "human: And now?"]);
-    expect(JSON.stringify(given)).toContain("Sig1");
-  });
-
   it("holds after any cut, edit or late system message, and a second time nothing changes", async () => {
     const change = fc.record({
       kind: fc.constantFrom("cut", "edit", "system"),
@@ -83,12 +76,6 @@ describe("S32, thoughts behind what they were made to,", () => {
       }),
       { numRuns: propertyRuns(200) },
     );
-  });
-
-  it("is told by toModel like any other repair", async () => {
-    const { repairs, thinkingDropped } = await toModel(bound(2).slice(2), { model: opus });
-    expect(repairs).toMatchObject([{ rule: "S32", index: 1, action: "changed" }]);
-    expect(thinkingDropped).toBe(1);
   });
 });
 
@@ -162,11 +149,5 @@ describe("what only a model's name tells", () => {
     const { profile } = await profileOf(claude(name, fields));
     expect(profile.rules.S33).toBe(expected);
     expect((await profileOf(claude(name, fields))).profile).toEqual(profile);
-  });
-
-  it("changes nothing about system messages, which go to the front", async () => {
-    const given = [human("q"), system("s"), ai("a"), human("r")];
-    const { messages } = await toModel(given, { model: claude("claude-opus-5-5") });
-    expect(messages.map(({ text }) => text)).toEqual(["s", "q", "a", "r"]);
   });
 });

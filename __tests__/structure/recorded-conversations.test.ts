@@ -1,6 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
 import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
@@ -45,17 +44,6 @@ describe("real conversations", () => {
       }
       expect(repaired).toBeGreaterThan(0);
       expect(repaired).toBeLessThan(cuts);
-    },
-  );
-
-  it.each(Object.keys(builtInProfiles) as BuiltInProfile[])(
-    "cut in the middle have no errors after a repair for %s",
-    (profile) => {
-      for (const messages of all) {
-        const cut = messages.slice(Math.floor(messages.length / 3), Math.floor((messages.length * 2) / 3));
-        const { messages: repaired } = repairConversation(cut, { profile });
-        expect(validateConversation(repaired, { profile }).filter(({ severity }) => severity === "error")).toEqual([]);
-      }
     },
   );
 });

@@ -7,9 +7,6 @@ import type { StructureProfile } from "../../src/conversation/structure/profiles
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 
-const sketches = (messages: readonly BaseMessage[], options?: Parameters<typeof repairConversation>[1]) =>
-  repairConversation(messages, options).messages.map(sketch);
-
 describe("repairConversation", () => {
   it("reports each change with rule, index of the input and what was done", () => {
     const messages = [human("q"), tool("x"), aiCalls("a"), human("q"), tool("a")];
@@ -17,12 +14,6 @@ describe("repairConversation", () => {
       { rule: "S07", index: 1, action: "removed", message: "Removed a tool result without a call." },
       { rule: "S09", index: 4, action: "moved", message: "Moved a tool result directly after its call." },
     ]);
-  });
-
-  it("keeps a result whose message was rewritten without a name, and names its tool", () => {
-    const rewritten = new ToolMessage({ content: "cut", tool_call_id: "a" });
-    const { messages } = repairConversation([human("q"), aiCalls("a"), rewritten], { profile: "mistral" });
-    expect(messages[2]).toMatchObject({ content: "cut", name: "lookup" });
   });
 
   it("accepts a message with very many calls like any other", () => {
@@ -100,17 +91,6 @@ describe("repairConversation", () => {
     expect(messages.map(sketch)).toEqual(["human: q", "ai(a): ", "tool(a): the real one", "human: r"]);
     expect(messages[2]).toBe(late);
     expect(repairs.map(({ rule, index }) => `${rule}@${index}`)).toEqual(["S12@2", "S09@4"]);
-  });
-
-  it("leaves calls at the end alone in a history, and answers them for a model", () => {
-    const messages = [human("q"), aiCalls("a", "b"), tool("b", "r")];
-    expect(repairConversation(messages)).toEqual({ messages, repairs: [] });
-    expect(sketches(messages, { purpose: "model-input" })).toEqual([
-      "human: q",
-      "ai(a, b): ",
-      "tool(b): r",
-      expect.stringMatching(/^tool\(a\): No result/),
-    ]);
   });
 
   it("keeps the class, the id and all other fields of a message that it changes", () => {

@@ -43,6 +43,9 @@ const missingText = "No result: the call was interrupted, and whether it had an 
 const picture = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
 const long = "x".repeat(41);
 const withBlocks = (blocks: object[], fields: object = {}) => new AIMessage({ content: blocks, ...fields } as never);
+const said = (text: string) => ({ type: "text", text });
+const hm = { type: "thinking", thinking: "hm" };
+const used = (input: object = {}) => ({ type: "tool_use", id: "a", name: "lookup", input });
 const lookup = (id: string, fields: object = {}) => ({ type: "tool_call", id, name: "lookup", args: {}, ...fields });
 const except = (...without: BuiltInProfile[]) => everywhere.filter((profile) => !without.includes(profile));
 
@@ -150,17 +153,7 @@ const cases: readonly Case[] = [
   },
   {
     ...{ rule: "S36", breach: "text after a call" },
-    messages: [
-      q(),
-      withBlocks(
-        [
-          { type: "tool_use", id: "a", name: "lookup", input: {} },
-          { type: "text", text: "t" },
-        ],
-        { tool_calls: [lookup("a")] },
-      ),
-      tool("a", "r"),
-    ],
+    messages: [q(), withBlocks([used(), said("t")], { tool_calls: [lookup("a")] }), tool("a", "r")],
     errorIn: ["openai", "anthropic", "mistral", "bedrock", "strict-template"],
     repaired: ["human: q", "ai(a): t", "tool(a): r"],
   },
@@ -174,14 +167,7 @@ const cases: readonly Case[] = [
   },
   {
     ...{ rule: "S15", breach: "a blank text block beside others" },
-    messages: [
-      new HumanMessage({
-        content: [
-          { type: "text", text: " " },
-          { type: "text", text: "t" },
-        ],
-      }),
-    ],
+    messages: [new HumanMessage({ content: [said(" "), said("t")] })],
     ...{ errorIn: ["anthropic", "gemini", "bedrock"], repaired: ["human: t"] },
   },
   {
@@ -227,39 +213,21 @@ const cases: readonly Case[] = [
   },
   {
     ...{ rule: "S36", breach: "thinking without a signature" },
-    messages: [
-      q(),
-      withBlocks([
-        { type: "thinking", thinking: "hm" },
-        { type: "text", text: "a" },
-      ]),
-    ],
+    messages: [q(), withBlocks([hm, said("a")])],
     ...{ errorIn: ["openai", "anthropic", "mistral", "bedrock", "strict-template"], repaired: ["human: q", "ai: a"] },
   },
   {
     ...{ rule: "S36", breach: "thinking of another provider" },
     messages: [
       q(),
-      withBlocks(
-        [
-          { type: "thinking", thinking: "hm", signature: "s" },
-          { type: "text", text: "a" },
-        ],
-        { response_metadata: { model_provider: "deepseek" } },
-      ),
+      withBlocks([{ ...hm, signature: "s" }, said("a")], { response_metadata: { model_provider: "deepseek" } }),
     ],
     errorIn: ["openai", "anthropic", "gemini", "mistral", "bedrock", "strict-template"],
     repaired: ["human: q", "ai: a"],
   },
   {
     ...{ rule: "S36", breach: "thinking at the end of a message" },
-    messages: [
-      q(),
-      withBlocks([
-        { type: "text", text: "a" },
-        { type: "thinking", thinking: "hm", signature: "s" },
-      ]),
-    ],
+    messages: [q(), withBlocks([said("a"), { ...hm, signature: "s" }])],
     ...{ errorIn: ["openai", "anthropic", "mistral", "bedrock", "strict-template"], repaired: ["human: q", "ai: a"] },
   },
   {
@@ -284,13 +252,13 @@ const cases: readonly Case[] = [
   },
   {
     ...{ rule: "S36", breach: "a picture from the model" },
-    messages: [q(), withBlocks([picture, { type: "text", text: "a" }])],
+    messages: [q(), withBlocks([picture, said("a")])],
     errorIn: ["openai", "anthropic", "mistral", "bedrock", "strict-template"],
     repaired: ["human: q", "ai: (image left out)|a"],
   },
   {
     ...{ rule: "S27", breach: "a block of the user's that no provider knows" },
-    messages: [new HumanMessage({ content: [{ type: "hologram" } as never, { type: "text", text: "q" }] })],
+    messages: [new HumanMessage({ content: [{ type: "hologram" } as never, said("q")] })],
     ...{ errorIn: except("langchain"), repaired: ["human: q"] },
   },
   {
@@ -301,11 +269,7 @@ const cases: readonly Case[] = [
   },
   {
     ...{ rule: "S36", breach: "a call that the content repeats" },
-    messages: [
-      q(),
-      withBlocks([{ type: "tool_use", id: "a", name: "lookup", input: {} }], { tool_calls: [lookup("a")] }),
-      tool("a", "r"),
-    ],
+    messages: [q(), withBlocks([used()], { tool_calls: [lookup("a")] }), tool("a", "r")],
     errorIn: ["openai", "mistral", "bedrock", "strict-template"],
     repaired: ["human: q", "ai(a): ", "tool(a): r"],
   },
@@ -337,9 +301,7 @@ const cases: readonly Case[] = [
     ...{ rule: "S36", breach: "other arguments in the content than in the call" },
     messages: [
       q(),
-      withBlocks([{ type: "tool_use", id: "a", name: "lookup", input: { q: "old" } }], {
-        tool_calls: [lookup("a", { args: { q: "new" } })],
-      }),
+      withBlocks([used({ q: "old" })], { tool_calls: [lookup("a", { args: { q: "new" } })] }),
       tool("a", "r"),
     ],
     ...{ errorIn: except("langchain"), repaired: ["human: q", "ai(a): ", "tool(a): r"] },
@@ -348,25 +310,13 @@ const cases: readonly Case[] = [
     ...{ rule: "S36", breach: "reasoning without a signature, in standard content" },
     messages: [
       q(),
-      withBlocks(
-        [
-          { type: "reasoning", reasoning: "hm" },
-          { type: "text", text: "a" },
-        ],
-        { response_metadata: { output_version: "v1" } },
-      ),
+      withBlocks([{ type: "reasoning", reasoning: "hm" }, said("a")], { response_metadata: { output_version: "v1" } }),
     ],
     ...{ errorIn: ["openai", "anthropic", "mistral", "bedrock", "strict-template"], repaired: ["human: q", "ai: a"] },
   },
   {
     ...{ rule: "S36", breach: "reasoning of Bedrock without a signature" },
-    messages: [
-      q(),
-      withBlocks([
-        { type: "reasoning_content", reasoningText: { text: "hm" } },
-        { type: "text", text: "a" },
-      ]),
-    ],
+    messages: [q(), withBlocks([{ type: "reasoning_content", reasoningText: { text: "hm" } }, said("a")])],
     ...{ errorIn: ["openai", "anthropic", "mistral", "bedrock", "strict-template"], repaired: ["human: q", "ai: a"] },
   },
   {
@@ -385,7 +335,7 @@ const cases: readonly Case[] = [
   {
     ...{ rule: "S37", breach: "blocks of text without one, in a question and a result" },
     messages: [
-      new HumanMessage({ content: [{ type: "text" } as never, { type: "text", text: "q" }] }),
+      new HumanMessage({ content: [{ type: "text" } as never, said("q")] }),
       aiCalls("a"),
       new ToolMessage({ content: [{ type: "text", text: null } as never], tool_call_id: "a", name: "lookup" }),
     ],

@@ -13,30 +13,6 @@ function issuesOf(messages: readonly BaseMessage[], purpose: StructurePurpose = 
   );
 }
 
-describe("a valid conversation has no issues", () => {
-  const toolRound = [human("q"), aiCalls("a", "b"), tool("b"), tool("a"), aiCalls("c"), tool("c")];
-
-  it.each<[string, BaseMessage[]]>([
-    ["a question", [human("q")]],
-    ["system, question, answer, question", [system("s"), human("q"), ai("a"), human("q")]],
-    ["several system messages at the front", [system("s"), system("t"), human("q")]],
-    ["parallel and repeated calls, results in any order", toolRound],
-    ["two questions in a row", [human("q"), human("q")]],
-  ])("%s, for a model and as a history", (_, messages) => {
-    expect(issuesOf(messages, "model-input")).toEqual([]);
-    expect(issuesOf(messages)).toEqual([]);
-  });
-
-  it.each<[string, BaseMessage[]]>([
-    ["nothing at all", []],
-    ["an answer at the end", [human("q"), ai("a")]],
-    ["a call at the end that the runtime will answer", [human("q"), aiCalls("a")]],
-    ["parallel calls at the end, one of them answered", [human("q"), aiCalls("a", "b"), tool("b")]],
-  ])("%s, as a history", (_, messages) => {
-    expect(issuesOf(messages)).toEqual([]);
-  });
-});
-
 describe("the profile langchain finds", () => {
   it.each<[string, BaseMessage[], string[]]>([
     ["no message", [], ["S01@0"]],
@@ -96,15 +72,6 @@ describe("assertConversation", () => {
 });
 
 describe("a custom profile", () => {
-  it("is a plain value: the rules that it names hold, and no others", () => {
-    const profile = { name: "mine", rules: { S04: "error", S07: "warning" } } as const;
-    const messages = [system("s"), system("t"), tool("a"), aiCalls("b"), human("q")];
-    expect(validateConversation(messages, { profile }).map(({ rule, severity }) => [rule, severity])).toEqual([
-      ["S04", "error"],
-      ["S07", "warning"],
-    ]);
-  });
-
   it.each<[string, object, string]>([
     ["an unknown profile", { profile: "nobody" }, "profile"],
     ["a name that every object has", { profile: "constructor" }, "profile"],
@@ -150,11 +117,6 @@ describe("a custom profile", () => {
 
   it.each(Object.values(builtInProfiles))("can be a copy of a built-in profile: $name", (profile) => {
     expect(validateConversation([human("q")], { profile: { ...profile } })).toEqual([]);
-  });
-
-  it("shares its options with a repair", () => {
-    const options = { profile: "openai", trailingMessages: "drop" } as const;
-    expect(validateConversation(repairConversation([aiCalls("a"), human("q")], options).messages, options)).toEqual([]);
   });
 });
 

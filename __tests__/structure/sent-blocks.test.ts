@@ -1,6 +1,6 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import { ChatBedrockConverse } from "@langchain/aws";
-import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatDeepSeek } from "@langchain/deepseek";
 import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { ChatOpenAI } from "@langchain/openai";
@@ -29,12 +29,19 @@ const tool = {
 type Target = keyof typeof models;
 const targets = Object.keys(models) as Target[];
 
+/** What a repair makes of messages, which has no error and needs no other one. */
+function repaired(profile: BuiltInProfile, messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  const criteria = { profile, purpose: "model-input" } as const;
+  const { messages: result } = repairConversation(messages, criteria);
+  expect(validateConversation(result, criteria).filter(({ severity }) => severity === "error")).toEqual([]);
+  expect(repairConversation(result, criteria)).toEqual({ messages: result, repairs: [] });
+  return result;
+}
+
+/** The request of these messages, which its provider takes. */
 async function sent(target: Target, messages: readonly BaseMessage[]): Promise<string> {
-  const criteria = { profile: target, purpose: "model-input" } as const;
-  const repaired = repairConversation(messages, criteria).messages;
-  expect(validateConversation(repaired, criteria).filter(({ severity }) => severity === "error")).toEqual([]);
-  expect(repairConversation(repaired, criteria)).toEqual({ messages: repaired, repairs: [] });
-  const { kind, body, model } = await captureWire(models[target] as unknown as WireModel, repaired, { tools: [tool] });
+  const wireModel = models[target] as unknown as WireModel;
+  const { kind, body, model } = await captureWire(wireModel, repaired(target, messages), { tools: [tool] });
   expect(checkWire(kind, body, { model })).toEqual([]);
   return JSON.stringify(body);
 }
@@ -132,4 +139,132 @@ it("gives a document the form of ChatBedrockConverse once", async () => {
   };
   const question = new HumanMessage({ content: [{ type: "text", text: "Read." }, file] as never });
   expect(await sent("bedrock", [question])).toContain('"name":"my plan v2 pdf"');
+});
+
+const refusal = "I cannot help with that.";
+const item = { type: "message", id: "msg_1", role: "assistant", content: [{ type: "refusal", refusal }] };
+const ofOpenAi = { model_provider: "openai" };
+const answers: readonly (readonly [string, AIMessage])[] = [
+  ["Completions", new AIMessage({ content: "", additional_kwargs: { refusal }, response_metadata: ofOpenAi })],
+  [
+    "Responses",
+    new AIMessage({
+      content: [],
+      additional_kwargs: { refusal },
+      response_metadata: { ...ofOpenAi, output: [item] },
+    }),
+  ],
+];
+
+describe.each(answers)("a refusal of OpenAI's %s", (_, answer) => {
+  const messages = [new HumanMessage("How?"), answer, new HumanMessage("Why?")];
+
+  it.each(["openai-chat", "openai-responses", "anthropic", "google-genai"] as const)(
+    "goes to %s with its words",
+    async (target) => {
+      expect(await sent(target, messages)).toContain(refusal);
+    },
+  );
+
+  it("has its words for ChatGoogle too", () => {
+    expect(repaired("google", messages)[1]?.content).toBe(refusal);
+  });
+});
+
+it("gives a question to Claude words where ChatAnthropic leaves all its blocks out", async () => {
+  const block = { type: "mcp_approval_response", approval_request_id: "mcpr_1", approve: true };
+  const question = new HumanMessage({ content: [block] as never });
+  expect(await sent("anthropic", [question])).toContain("(empty message)");
+});
+
+const question = "Where is Oslo?";
+const types = ["text", "input_text", "output_text", "text-plain"];
+const asked = (type: string, response_metadata = {}) =>
+  new HumanMessage({ content: [{ type, text: question }], response_metadata } as never);
+
+describe.each(targets)("a request to %s", (target) => {
+  it.each(types)("has the question that stands in a block of type %s", async (type) => {
+    expect((await sent(target, [asked(type)])).split(question)).toHaveLength(2);
+  });
+
+  it.each(["text", "text-plain"])("has that of standard content of type %s", async (type) => {
+    expect((await sent(target, [asked(type, { output_version: "v1" })])).split(question)).toHaveLength(2);
+  });
+});
+
+describe.each(["google", "mistral", "deepseek", "strict-template"] as const)(
+  "a request for the profile %s",
+  (profile) => {
+    it.each(types)("has the question that stands in a block of type %s as text", (type) => {
+      const [message] = repaired(profile, [asked(type)]);
+      expect(message!.text).toBe(question);
+    });
+  },
+);
+
+describe("a request whose provider takes no such text from a role", () => {
+  it.each(["input_text", "text-plain"])("has the text of its blocks of type %s as text", (type) => {
+    const content = [{ type, text: "Oslo is in Norway." }] as never;
+    const call = { id: "call12345", name: "lookup", args: {} };
+    const messages = [
+      new SystemMessage({ content }),
+      new HumanMessage(question),
+      new AIMessage({ content: "", tool_calls: [call] }),
+      new ToolMessage({ content, tool_call_id: call.id, name: "lookup" }),
+    ];
+    const [system, , , result] = repaired("mistral", messages);
+    expect([system!.text, result!.text]).toEqual(["Oslo is in Norway.", "Oslo is in Norway."]);
+  });
+
+  it("has no thought as text", () => {
+    const thought = { type: "thinking", thinking: "Hm", text: "Hm" };
+    const message = new HumanMessage({ content: [thought, { type: "text", text: question }] as never });
+    expect(repaired("mistral", [message])[0]!.text).toBe(question);
+  });
+});
+
+describe("a request of a model whose class is not known", () => {
+  const lookup = { id: "c1", name: "lookup", args: { q: "Oslo" } };
+  const answer = new AIMessage({
+    content: [
+      { type: "text", text: "I " },
+      { type: "text", text: "look." },
+    ],
+    tool_calls: [lookup],
+    response_metadata: { model_provider: "anthropic" },
+  });
+  const parts = [
+    { type: "text", text: question },
+    { type: "text", text: "And Bergen?" },
+  ];
+  const result = new ToolMessage({ content: [{ type: "text", text: "north" }], tool_call_id: "c1", name: "lookup" });
+  const next = new HumanMessage("And?");
+
+  it("has texts alone as one text, beside which every class reads the calls", () => {
+    const sent = repaired("neutral", [
+      new HumanMessage({ content: parts }),
+      answer,
+      result,
+      new AIMessage("Found."),
+      next,
+    ]);
+    expect(sent.map(({ content }) => content)).toEqual([
+      `${question}\nAnd Bergen?`,
+      "I look.",
+      "north",
+      "Found.",
+      "And?",
+    ]);
+    expect((sent[1] as AIMessage).tool_calls).toMatchObject([lookup]);
+  });
+
+  it("keeps the blocks of a message that has a picture or a mark of a cache", () => {
+    const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
+    for (const content of [
+      [parts[0]!, image],
+      [parts[0]!, { ...parts[1]!, cache_control: { type: "ephemeral" } }],
+    ]) {
+      expect(repaired("neutral", [new HumanMessage({ content })])[0]!.content).toEqual(content);
+    }
+  });
 });
