@@ -1,9 +1,8 @@
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { createAgent, createMiddleware, tool } from "langchain";
 import * as z from "zod";
-import { ChatAnthropic } from "@langchain/anthropic";
 import { ChatOpenAI } from "@langchain/openai";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
 import {
@@ -26,27 +25,23 @@ import {
   validateConversation,
   wired,
 } from "../../src/entries/structure.js";
+import {
+  answers,
+  asked,
+  before,
+  type Body,
+  caught,
+  item,
+  models,
+  ofOpenAi,
+  readable,
+  run,
+  said,
+  sealed,
+  sessionWith,
+  text,
+} from "../support/compactions.js";
 import { CountingCounter } from "../support/counting-counter.js";
-
-interface Body {
-  readonly messages?: readonly { readonly role: string; readonly content: unknown }[];
-  readonly input?: readonly Record<string, unknown>[];
-}
-
-const said = { type: "message", id: "msg_1", role: "assistant", status: "completed" };
-const text = { type: "output_text", text: "Well.", annotations: [] };
-const answers = {
-  anthropic: {
-    ...{ id: "r", type: "message", role: "assistant", model: "m", stop_reason: "end_turn" },
-    usage: { input_tokens: 9, output_tokens: 9 },
-    content: [{ type: "text", text: "Well." }],
-  },
-  openai: {
-    ...{ id: "r", object: "response", model: "m", status: "completed" },
-    usage: { input_tokens: 9, output_tokens: 9, total_tokens: 18 },
-    output: [{ ...said, id: "msg_2", content: [text] }],
-  },
-};
 
 /** The answer behind a thought that OpenAI did not keep, and did not encrypt. */
 function withReasoning(answer: AIMessage): AIMessage {
@@ -54,64 +49,6 @@ function withReasoning(answer: AIMessage): AIMessage {
     ...{ type: "reasoning", id: "rs_1", summary: [] },
   });
   return Object.assign(answer, { response_metadata: { ...answer.response_metadata, output } });
-}
-
-let replies = 0;
-
-function caught(bodies: Body[], reply: object): typeof globalThis.fetch {
-  return (_, init) => {
-    bodies.push(JSON.parse(init!.body as string) as Body);
-    replies += 1;
-    const body = JSON.stringify({ ...reply, id: `r${replies}` });
-    return Promise.resolve(new Response(body, { headers: { "content-type": "application/json" } }));
-  };
-}
-
-const models = {
-  anthropic: (bodies: Body[]): BaseChatModel => {
-    const clientOptions = { fetch: caught(bodies, answers.anthropic) };
-    return new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey: "k", maxRetries: 0, clientOptions });
-  },
-  openai: (bodies: Body[]): BaseChatModel => {
-    const configuration = { fetch: caught(bodies, answers.openai) };
-    return new ChatOpenAI({ model: "gpt-5", apiKey: "k", maxRetries: 0, useResponsesApi: true, configuration });
-  },
-};
-
-const block = { type: "compaction", content: "They talked about Oslo." };
-const item = { type: "compaction", id: "cmp_1", encrypted_content: "gAAAA-sealed==" };
-const ofAnthropic = (content: readonly object[]) =>
-  new AIMessage({ id: "k", content: content as never, response_metadata: { model_provider: "anthropic" } });
-const ofOpenAi = (content: AIMessage["content"], output: readonly object[]) =>
-  new AIMessage({ id: "k", content, response_metadata: { model_provider: "openai", output } });
-
-const readable = {
-  "a block beside an answer": () => ofAnthropic([block, { type: "text", text: "At noon." }]),
-  "a block by itself": () => ofAnthropic([{ ...block, signature: "c2lnbmVk+/=" }]),
-};
-const sealed = {
-  "an item beside an answer": () =>
-    ofOpenAi([{ type: "text", text: "At noon." }], [item, { ...said, content: [{ ...text, text: "At noon." }] }]),
-  "an item by itself": () => ofOpenAi("", [item]),
-};
-
-const before = Array.from({ length: 6 }, (_, index) => [
-  new HumanMessage({ content: `early question ${index}`, id: `q${index}` }),
-  new AIMessage({ content: `early answer ${index}`, id: `a${index}` }),
-]).flat();
-const system = new SystemMessage({ content: "Be brief.", id: "s" });
-const asked = new HumanMessage({ content: "early too", id: "asked" });
-const run = { configurable: { sessionId: "s" } };
-
-async function sessionWith(answer: AIMessage, reducer?: ReducerLike) {
-  const events: MemoryEvent[] = [];
-  const store = new InMemorySessionStore();
-  const onEvent = (event: MemoryEvent) => void (event.type === "compaction_dropped" && events.push(event));
-  const memory = new RedisChatMemory({ store, onEvent, ...(reducer && { reducer }) });
-  const history = memory.history("s");
-  await history.addMessages([system, ...before]);
-  await history.addMessages([asked, answer]);
-  return { memory, history, events, store };
 }
 
 type Session = Awaited<ReturnType<typeof sessionWith>>;
