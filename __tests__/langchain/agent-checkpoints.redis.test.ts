@@ -98,23 +98,6 @@ describe("an agent beside a checkpointer", () => {
     expect(again.state.map(({ id }) => id)).toEqual(first.state.map(({ id }) => id));
     expect(model.sent).toHaveLength(calls);
   });
-
-  it.each(["sync", "async", "exit"] as const)(
-    "answers an earlier question that comes again with its own (%s)",
-    async (durability) => {
-      const { ask, model, stored } = checkpointedAgent({ durability });
-      for (const id of ["q1", "q2", "q3"]) {
-        await ask(id);
-      }
-      const before = await stored();
-      for (const [id, count] of Object.entries({ q1: 1, q2: 2, q3: 3 })) {
-        const { said, last } = await ask(id);
-        expect([said, last]).toEqual([`answer ${count} to ${id}`, `answer ${count} to ${id}`]);
-      }
-      expect(model.sent).toHaveLength(3);
-      expect(await stored()).toEqual(before);
-    },
-  );
 });
 
 /** Each value once; agent-checkpoints.property.redis.test.ts draws from all pairs. */
@@ -125,19 +108,6 @@ const settings = [
 ] as const;
 
 describe.each(settings)("an agent beside a checkpointer ($durability, $persist)", (setting) => {
-  it.each(["q2", "look q2"])("answers %s anew once its answer was taken back", async (question) => {
-    const { ask, history, stored, idOf, model } = checkpointedAgent(setting);
-    await ask("q1");
-    await ask("q2", question);
-    await history.rewind(await idOf(`answer 2 to ${question}`));
-    const left = await stored();
-    const { said, last, state } = await ask("q2", question);
-    expect([said, last]).toEqual([`answer 3 to ${question}`, `answer 3 to ${question}`]);
-    expect(await stored()).toEqual([...left, `answer 3 to ${question}`]);
-    expect(sketch(state)).toEqual((await stored()).slice(2));
-    expect(sketch(model.sent.at(-1)!)).toEqual(left);
-  });
-
   it("gives the answer that another process stored in the place of the one in the state", async () => {
     const { ask, history, stored, idOf, model, memory } = checkpointedAgent(setting);
     await ask("q1");

@@ -7,7 +7,6 @@ import type { AgentMiddleware } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/doors/agent/middleware.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
@@ -201,19 +200,6 @@ describe("what an agent stores", () => {
     const stored = await memory.history("ann").getTranscript();
     expect(sketch(stored)).toEqual(["go", "<ai>", "found c1", "found c2", "found c3", "done"]);
     expect(stored.slice(2, 5).map((message) => (message as ToolMessage).tool_call_id)).toEqual(["c1", "c2", "c3"]);
-  });
-
-  it("leaves the transcript with retention discard, and a turn that did is not stored again", async () => {
-    const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 4 }), retention: "discard" });
-    const model = answering();
-    const agent = agentOf(memory, model);
-    for (let index = 1; index <= 5; index += 1) {
-      await agent.invoke(ask(`q${index}`, `q${index}`), ann);
-    }
-    const left = ["q4", "answer 4", "q5", "answer 5"];
-    expect(await transcript(memory)).toEqual(left);
-    await agent.invoke(ask("q1", "q1"), ann);
-    expect(await transcript(memory)).toEqual(left);
   });
 
   it("is the same where agent.graph is a node of another graph", async () => {

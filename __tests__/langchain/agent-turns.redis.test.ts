@@ -13,13 +13,14 @@ import {
   type AgentMiddleware,
 } from "langchain";
 import { z } from "zod";
+import { StructureError } from "../../src/base/errors.js";
 import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/doors/agent/middleware.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
@@ -105,6 +106,24 @@ describe("an agent's turn whose run fails", () => {
     await agent.invoke(ask("look", "q1"), ann);
     const view = sketch(await memory.history("ann").getMessages());
     expect(view).toEqual(["first", "look", "<ai>", "found look", "found it", "between", "said between"]);
+  });
+
+  it("keeps its step whole in its request where the application's reducer splits it, and reports that", async () => {
+    const reducer = (messages: BaseMessage[]) =>
+      messages.length < 3 ? null : messages.filter((message) => message.getType() !== "tool");
+    const { agent, model } = newAgent(newMemory({ reducer }));
+    const { messages } = await agent.invoke(ask("look"), ann);
+    expect([sketch(model.sent[1]!), messages.at(-1)!.text]).toEqual([["look", "<ai>", "found look"], "answer 2"]);
+    const failures = events.flatMap((event) => (event.type === "reduction_failed" ? [event.error] : []));
+    expect(failures.length).toBeGreaterThan(0);
+    expect(failures.every((error) => StructureError.isInstance(error))).toBe(true);
+  });
+});
+
+describe("an agent that names no session or no memory", () => {
+  it("is refused with the option that is missing", async () => {
+    await expect(newAgent(newMemory()).agent.invoke(ask("one"))).rejects.toMatchObject({ option: "sessionId" });
+    expect(() => redisMemoryMiddleware({ memory: {} as never })).toThrow(expect.objectContaining({ option: "memory" }));
   });
 });
 

@@ -5,7 +5,6 @@ import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { ConversationSession } from "../../src/memory/session/conversation-session.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
-import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, aiCalls, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
@@ -209,22 +208,5 @@ describe("structured output", () => {
       await withRedisMemory(() => output, { memory }).invoke("q", session);
     }
     expect(await transcript(memory)).toEqual(["q", '{"title":"x"}', "q", "y", "q", "z"]);
-  });
-});
-
-describe("what the model is given", () => {
-  it("begins as the profile needs it where the session begins with a greeting", async () => {
-    for (const [profile, own] of [
-      ["anthropic", undefined],
-      ["langchain", "bedrock"],
-    ] as const) {
-      const memory = newMemory({ profile });
-      const model = countingModel();
-      await memory.history("ann").addMessages([ai("Welcome!")]);
-      await withRedisMemory(model, { memory, ...(own && { profile: own }) }).invoke("q", session);
-      expect(validateConversation(model.sent[0]!, { profile: own ?? profile, purpose: "model-input" })).toEqual([]);
-      expect(events).toContainEqual(expect.objectContaining({ type: "repaired", sessionId: "ann" }));
-      expect(await transcript(memory)).toEqual(["Welcome!", "q", "a1"]);
-    }
   });
 });

@@ -66,30 +66,4 @@ describe("the types of withRedisMemory", () => {
     }
     expect(await memory.history(`keyless-${kind}`).getTranscript()).toHaveLength(6);
   });
-
-  it("take an agent of createAgent, whose turn is stored and given again, by invoke and by stream", async () => {
-    const model = Object.assign(echoModel(), { bindTools: (): unknown => model }) as ReturnType<typeof echoModel>;
-    const agent = createAgent({ model, tools: [] });
-    const chain = withRedisMemory(agent, { memory, inputMessagesKey: "messages" });
-    const turn = (turnId: string) => ({ configurable: { sessionId: "agent", turnId } });
-    const first = await chain.invoke({ messages: "Hi" }, turn("t1"));
-    const again = await chain.invoke({ messages: "Hi" }, turn("t1"));
-    const texts = (messages: BaseMessage[]) => messages.map(({ text }) => text);
-    expect([texts(first.messages), texts(again.messages)]).toEqual([
-      ["Hi", "reply to Hi"],
-      ["Hi", "reply to Hi"],
-    ]);
-    for (const [streamMode, turnId] of [
-      ["updates", "t2"],
-      ["messages", "t3"],
-      ["values", "t4"],
-    ] as const) {
-      for await (const _ of await chain.stream({ messages: "Bye" }, { ...turn(turnId), streamMode } as never)) {
-        // Only what is stored matters.
-      }
-    }
-    const stored = await memory.history("agent").getTranscript();
-    expect(texts(stored)).toEqual(["Hi", "reply to Hi", ...[1, 2, 3].flatMap(() => ["Bye", "reply to Bye"])]);
-    expect(model.sent).toHaveLength(4);
-  });
 });
