@@ -84,20 +84,6 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
     await history.clear();
     await expect(history.append(turn(0))).resolves.toMatchObject({ appended: 2, duplicates: 0 });
   });
-
-  it("are all known, after however many reductions", async () => {
-    let last = 0;
-    for (const size of [1, 5, 130, 2, 400, 1, 1, 127, 129, 3]) {
-      const added = Array.from({ length: size }, (_, index) => record(`m${last + index}`));
-      const { view } = await store.append({ id: "s" }, { records: added, viewLimit: { messages: 0 } });
-      last += size;
-      const request = { ...asRead(view!), start: last, head: "", headCount: 0, discard: true };
-      await store.commitReduction({ id: "s" }, request);
-    }
-    const known = Array.from({ length: last }, (_, index) => record(`m${index}`));
-    const again = { appended: 0, duplicates: last };
-    await expect(store.append({ id: "s" }, { records: known })).resolves.toMatchObject(again);
-  });
 });
 
 it("The ids of discarded messages take less than 100 bytes of Redis each", async () => {

@@ -1,4 +1,4 @@
-import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
@@ -11,7 +11,18 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { ToolModel } from "../support/agents.js";
 import { managerTurn } from "../support/manager-turn.js";
 import { ai } from "../support/messages.js";
-import { RedactingHistory } from "../support/redacting-history.js";
+
+/** Stores `#` for each digit, but for those in results of tools. */
+class RedactingHistory extends RedisChatMessageHistory {
+  override append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+    const redacted = messages.map((message) => {
+      const Kind = message.constructor as new (fields: object) => BaseMessage;
+      const content = message.text.replaceAll(/\d/g, "#");
+      return message instanceof ToolMessage ? message : new Kind({ id: message.id, content });
+    });
+    return super.append(redacted, options);
+  }
+}
 
 class RedactingMemory extends RedisChatMemory {
   readonly #store: InMemorySessionStore;

@@ -5,7 +5,7 @@ import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { isWithin, type LocalHolder, LocalHolds, RunningTurn } from "../../src/memory/session/hold/local-holds.js";
+import { type LocalHolder, LocalHolds } from "../../src/memory/session/hold/local-holds.js";
 import { holdAgain } from "../../src/memory/session/hold/acquire-hold.js";
 
 describe("the holds of a process", () => {
@@ -36,21 +36,6 @@ describe("the holds of a process", () => {
     third.leave();
     await tick();
     expect(holds.join("s").first).toBeUndefined();
-  });
-});
-
-describe("code inside a turn", () => {
-  it("is within this turn alone: its session in its store, until it ends", async () => {
-    const [store, other] = [{}, {}];
-    const turn = new RunningTurn(store, "s");
-    const seen = () => [isWithin(store, "s"), isWithin(other, "s"), isWithin(store, "t"), isWithin(other, "t")];
-    expect(seen()).toEqual([false, false, false, false]);
-    await turn.run(() => new RunningTurn(other, "t").run(() => expect(seen()).toEqual([true, false, false, true])));
-    await turn.run(() => {
-      expect(seen()).toEqual([true, false, false, false]);
-      turn.end();
-      expect(seen()).toEqual([false, false, false, false]);
-    });
   });
 });
 

@@ -148,18 +148,6 @@ describe("one turn of a session at a time", () => {
     expect(await other.withTurn("ann", () => "now", { waitMs: 0 })).toBe("now");
   });
 
-  it("passes over a waiter that died at the front", async () => {
-    const keyPrefix = uniquePrefix();
-    const memory = newMemory({ redis: { keyPrefix } });
-    const began = performance.now();
-    await memory.withTurn("ann", async () => {
-      const [seconds] = await redis.time();
-      await redis.hset(stateOf(keyPrefix, "ann"), "waiters", `dead ${Number(seconds) * 1000}`);
-    });
-    await memory.withTurn("ann", () => undefined);
-    expect(performance.now() - began).toBeLessThan(40_000);
-  });
-
   it("is held after an acquire whose reply was lost and that was sent again", async () => {
     const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
     try {

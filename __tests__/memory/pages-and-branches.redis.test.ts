@@ -189,35 +189,4 @@ describe("pages and branches of a session", () => {
     expect((await store.append({ id: "target" }, { records: [] })).next).toBe(1_400);
     await store.close();
   });
-
-  it("never tears a fork, whatever writers of the source do", async () => {
-    let [torn, copies] = [0, 0];
-    const rounds = 12;
-    for (let round = 0; round < rounds; round += 1) {
-      const history = memory.history(`busy-${round}`);
-      await history.addMessages(Array.from({ length: 600 }, (_, index) => human(`0-${index}`, `m${index}`)));
-      let version = 0;
-      let isDone = false;
-      const writer = (async () => {
-        while (!isDone) {
-          version += 1;
-          const tail = Array.from({ length: 100 }, (_, index) => human(`${version}-${index}`, `m${500 + index}`));
-          await history.replaceFrom("m500", tail);
-          const rest = performance.now() + 40 * round;
-          // In the last round the copy is left in peace, however long it takes.
-          while (!isDone && (performance.now() < rest || round === rounds - 1)) {
-            await new Promise((resolve) => setTimeout(resolve, 5));
-          }
-        }
-      })();
-      const copy = await history.fork(`copy-${round}`).catch((error: { code?: string }) => error.code);
-      isDone = true;
-      await writer;
-      const shown = typeof copy === "object" ? texts(await copy.getTranscript()).slice(500) : [];
-      copies += typeof copy === "object" ? 1 : 0;
-      torn += new Set(shown.map((text) => text.split("-")[0])).size > 1 ? 1 : 0;
-      expect(typeof copy === "object" || copy === "stale").toBe(true);
-    }
-    expect({ torn, copied: copies > 0 }).toEqual({ torn: 0, copied: true });
-  });
 });
