@@ -4,10 +4,6 @@ import { anyConversation } from "../support/conversations.js";
 import { ai, human, system } from "../support/messages.js";
 
 describe("splitRounds", () => {
-  it("returns no round for no messages", () => {
-    expect(splitRounds([])).toEqual([]);
-  });
-
   it("begins a round at each human message, and calls what comes before the first one round 0", () => {
     const messages = [system("S"), ai("hello"), human("a"), ai("b"), human("c")];
     const rounds = splitRounds(messages);

@@ -1,18 +1,7 @@
-import { ConfigurationError } from "../../src/base/errors.js";
 import { ReferenceManager } from "../../src/doors/tool-loop/stored/reference-manager.js";
 import { chunks } from "./instances.js";
 
 describe("ReferenceManager", () => {
-  it("numbers sources from 1 across all tool calls and never assigns a number twice", () => {
-    const references = new ReferenceManager();
-    expect(references.addChunks("a", chunks(2))).toEqual([1, 2]);
-    expect(references.addChunks("b", chunks(1, { id: "other" }))).toEqual([3]);
-    references.forget([3]);
-    expect(references.addChunks("a", chunks(1))).toEqual([4]);
-    expect(references.chunkOf(3)).toBeUndefined();
-    expect(references.chunkOf(2)).toEqual(chunks(2)[1]);
-  });
-
   it("finds all references to a chunk, in order", () => {
     const references = new ReferenceManager();
     references.addChunks("a", chunks(2));
@@ -33,17 +22,6 @@ describe("ReferenceManager", () => {
     ).toEqual([12, 2]);
     expect(references.cited("[source 7]")).toEqual([7]);
     expect(references.cited("")).toEqual([]);
-  });
-
-  it("restores references that were numbered elsewhere and continues after them", () => {
-    const references = new ReferenceManager();
-    references.restore([{ sourceNumber: 9, toolCallId: "x", chunk: chunks(1)[0]! }]);
-    expect(references.nextNumber).toBe(10);
-    references.continueFrom(5);
-    references.continueFrom(20);
-    expect(references.addChunks("y", chunks(1))).toEqual([20]);
-    expect(references.toList().map(({ sourceNumber }) => sourceNumber)).toEqual([9, 20]);
-    expect(() => references.continueFrom(0)).toThrow(ConfigurationError);
   });
 
   it("keeps its own copy of a chunk", () => {

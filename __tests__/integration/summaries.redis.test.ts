@@ -138,27 +138,6 @@ describe("summaries of a session that several processes share", () => {
 describe("a summarization model", () => {
   const script = (reply: () => unknown) => RunnableLambda.from(async () => reply() as string);
 
-  it.each([
-    ["fails", script(() => Promise.reject(new Error("SECRET"))), "failed"],
-    ["returns blanks", script(() => "  \n "), "empty"],
-    ["returns more than it got", script(() => "and then ".repeat(5_000)), "too_long"],
-    ["hangs", script(() => new Promise(() => undefined)), "timeout"],
-  ])("that %s loses no message, and the error says what happened", async (_, model, code) => {
-    for (const failOnError of [true, false]) {
-      const timeout = code === "timeout" ? 100 : 60_000;
-      const reducer = new ChatHistorySummarizationReducer({ model, maxTokens: 120, timeout, failOnError });
-      const { memory, events } = newMemory({ reducer });
-      const history = memory.history("ann");
-      const all = Array.from({ length: 12 }, (_, index) => turn(index)).flat();
-      await history.addMessages(all);
-      expect(texts(await history.getMessages())).toEqual(texts(all));
-      expect(texts(await history.getTranscript())).toEqual(texts(all));
-      const failure = events.find(({ type }) => type === "reduction_failed") as { error: Error } | undefined;
-      expect(failure?.error).toMatchObject({ name: "SummaryError", code });
-      expect(failure?.error.message).not.toContain("SECRET");
-    }
-  });
-
   it("that is aborted loses no message, and rejects with the caller's reason", async () => {
     const reducer = new ChatHistorySummarizationReducer({
       model: script(() => new Promise(() => undefined)),

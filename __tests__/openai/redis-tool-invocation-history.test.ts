@@ -62,14 +62,6 @@ describe("RedisToolInvocationHistory", () => {
     expect(await logIn(store, { sessionId: "other" }).toList()).toEqual([]);
   });
 
-  it("keeps only the newest records, up to its limit", async () => {
-    const log = logIn(new InMemorySessionStore(), { limit: 2 });
-    for (const outputs of [1, 2, 3]) {
-      await log.addInvocation({ ...run, outputs });
-    }
-    expect((await log.toList()).map(({ outputs }) => outputs)).toEqual([2, 3]);
-  });
-
   it("clips long inputs and outputs, and says how long they were", async () => {
     const log = logIn(new InMemorySessionStore(), { maxCharacters: 10 });
     const record = await log.addInvocation({
@@ -85,24 +77,6 @@ describe("RedisToolInvocationHistory", () => {
     });
     expect(await log.toList()).toEqual([record]);
     expect((await log.addInvocation({ ...run, inputs: 1, outputs: "short" })).meta).toEqual({});
-  });
-
-  it("is deleted with the session, and renews its expiry", async () => {
-    let now = 0;
-    const store = new InMemorySessionStore({ now: () => now });
-    const history = new RedisChatMessageHistory({ sessionId: "s", store, sessionTTL: 10 });
-    const log = new RedisToolInvocationHistory({ history });
-    expect(log.sessionId).toBe("s");
-    await history.addMessage(new HumanMessage("Hi"));
-    now = 9_000;
-    await log.addInvocation(run);
-    now = 15_000;
-    expect([(await history.getMessages()).length, await log.length]).toEqual([1, 1]);
-    now = 20_000;
-    expect([(await history.getMessages()).length, await log.length]).toEqual([0, 0]);
-    await log.addInvocation(run);
-    await history.clear();
-    expect(await log.length).toBe(0);
   });
 
   it("skips a record that cannot be read, and reports it", async () => {

@@ -16,15 +16,6 @@ const round = (name: string) => [human(name), aiCalls(`c${name}`), tool(`c${name
 describe("the cut by rounds", () => {
   const messages = [...round("1"), ...round("2"), ...round("3")];
 
-  it("keeps the newest rounds, tool calls included", async () => {
-    expect(await reduce(messages, { targetRounds: 2 })).toEqual(messages.slice(4));
-  });
-
-  it("counts the round of a question without an answer", async () => {
-    const asked = [...messages, human("4")];
-    expect(await reduce(asked, { targetRounds: 2 })).toEqual(asked.slice(8));
-  });
-
   it("keeps system messages and summaries, which are no rounds", async () => {
     const [first, told] = [system("be kind"), summary("before")];
     expect(await reduce([first, told, ...messages], { targetRounds: 3 })).toBeNull();
@@ -40,11 +31,6 @@ describe("the cut by rounds", () => {
     const greeted = [ai("Hello!"), ...messages];
     expect(await reduce(greeted, { targetRounds: 3 })).toBeNull();
     expect(await reduce(greeted, { targetRounds: 2 })).toEqual(messages.slice(4));
-  });
-
-  it("keeps a whole step whose result stands in the next round, with its question", async () => {
-    const late = [...round("1"), human("2"), aiCalls("late"), human("3"), tool("late"), ai("both")];
-    expect(await reduce(late, { targetRounds: 1 })).toEqual(late.slice(4));
   });
 
   it("reduces the view of a history, and leaves the transcript", async () => {
