@@ -138,6 +138,18 @@ describe("summaries of a session that several processes share", () => {
 describe("a summarization model", () => {
   const script = (reply: () => unknown) => RunnableLambda.from(async () => reply() as string);
 
+  it.each([true, false])("that fails loses no message, and an event says so (failOnError: %s)", async (failOnError) => {
+    const model = script(() => Promise.reject(new Error("SECRET")));
+    const reducer = new ChatHistorySummarizationReducer({ model, maxTokens: 120, failOnError });
+    const { memory, events } = newMemory({ reducer });
+    const all = Array.from({ length: 12 }, (_, index) => turn(index)).flat();
+    await memory.history("ann").addMessages(all);
+    expect(texts(await memory.history("ann").getMessages())).toEqual(texts(all));
+    const failure = events.find(({ type }) => type === "reduction_failed") as { error: Error } | undefined;
+    expect(failure?.error).toMatchObject({ name: "SummaryError", code: "failed" });
+    expect(failure?.error.message).not.toContain("SECRET");
+  });
+
   it("that is aborted loses no message, and rejects with the caller's reason", async () => {
     const reducer = new ChatHistorySummarizationReducer({
       model: script(() => new Promise(() => undefined)),

@@ -1,11 +1,15 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { MemorySaver } from "@langchain/langgraph";
-import { createAgent } from "langchain";
+import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langgraph";
+import { type AgentMiddleware, createAgent, humanInTheLoopMiddleware } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory } from "../support/memories.js";
+import { RedisSaver } from "langchain-redis-memory/checkpoint";
+import { threadKeys } from "../../src/store/redis/keys.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { validateConversation } from "langchain-redis-memory/structure";
 
 type Durability = "sync" | "async" | "exit";
 
@@ -173,4 +177,133 @@ describe.each(settings)("a run beside a checkpointer ($durability, $persist)", (
     expect(sketch(await memory.history("ann").getTranscript())).toEqual(said);
     expect(sketch(model.sent.at(-1)!)).toEqual(said.slice(0, -1));
   });
+});
+
+const thread = { configurable: { thread_id: "ann" } };
+const approve = new Command({ resume: { decisions: [{ type: "approve" }] } });
+
+/** An agent that looks up what begins with "look", and asks for approval where it may. */
+function newAgent(checkpointer: BaseCheckpointSaver, { isApproved = false } = {}) {
+  const memory = newMemory();
+  const model: ToolModel = new ToolModel((messages) => {
+    const last = messages.at(-1)!;
+    return last.text.startsWith("look") ? lookupCall(last.text) : new AIMessage(`answer ${model.sent.length}`);
+  });
+  const approval = humanInTheLoopMiddleware({ interruptOn: { lookup: true } });
+  const middleware = [redisMemoryMiddleware({ memory }), ...(isApproved ? [approval] : [])] as AgentMiddleware[];
+  const agent = createAgent({ model, tools: [lookup], middleware, checkpointer });
+  const state = async () =>
+    sketch(((await agent.graph.getState(thread)).values as { messages: BaseMessage[] }).messages);
+  const ask = (text: string) => ({ messages: [new HumanMessage(text)] });
+  return { agent, ask, model, state, transcript: async () => sketch(await memory.history("ann").getTranscript()) };
+}
+
+describe("A thread beside the memory", () => {
+  const client = sharedClient();
+  afterEach(closeMemories);
+
+  it.each(["sync", "async", "exit"] as const)("holds the last run only (%s)", async (durability) => {
+    const { agent, ask, model, state, transcript } = newAgent(new MemorySaver());
+    for (const text of ["look 1", "two", "look 3"]) {
+      const { messages } = await agent.invoke(ask(text), { ...thread, durability });
+      expect(messages[0]!.text).toBe(text);
+    }
+    const run = (name: string) => [name, "<ai>", `found ${name}`];
+    expect(await state()).toEqual([...run("look 3"), "answer 5"]);
+    expect(await transcript()).toEqual([...run("look 1"), "answer 2", "two", "answer 3", ...run("look 3"), "answer 5"]);
+    expect(sketch(model.sent.at(-1)!)).toEqual((await transcript()).slice(0, -1));
+  });
+
+  it("holds no earlier run while one waits for a human", async () => {
+    const { agent, ask, state, transcript } = newAgent(new MemorySaver(), { isApproved: true });
+    await agent.invoke(ask("one"), thread);
+    expect(await agent.invoke(ask("look 2"), thread)).toHaveProperty("__interrupt__");
+    expect(await state()).toEqual(["look 2", "<ai>"]);
+    const { messages } = await agent.invoke(approve, thread);
+    expect(sketch(messages)).toEqual(["look 2", "<ai>", "found look 2", "answer 3"]);
+    expect(await state()).toEqual(sketch(messages));
+    expect(await transcript()).toEqual(["one", "answer 1", ...sketch(messages)]);
+  });
+
+  it("shows a page nothing of it: no removal among the streamed messages", async () => {
+    const { agent, ask } = newAgent(new MemorySaver());
+    await agent.invoke(ask("one"), thread);
+    const types = new Set<string>();
+    for await (const [message] of await agent.stream(ask("look 2"), { ...thread, streamMode: "messages" })) {
+      types.add(message.getType());
+    }
+    expect([...types].sort()).toEqual(["ai", "tool"]);
+  });
+
+  it("does not grow with the conversation: RedisSaver holds a run", async () => {
+    const keyPrefix = uniquePrefix();
+    const saver = new RedisSaver({ client, keyPrefix, keep: 2 });
+    const { agent, ask, transcript } = newAgent(saver);
+    const items: number[] = [];
+    for (let turn = 0; turn < 30; turn += 1) {
+      await agent.invoke(ask(`look ${turn} ${"and on ".repeat(40)}`), { ...thread, durability: "sync" });
+      items.push(await client.llen(threadKeys(keyPrefix, "ann").items));
+    }
+    expect(await transcript()).toHaveLength(120);
+    // The run, those of the checkpoints that stay until old ones are dropped, and nothing older.
+    expect(Math.max(...items)).toBeLessThan(30);
+  });
+});
+
+afterEach(closeMemories);
+
+const cases = (["step", "turn"] as const).flatMap((persist) =>
+  (["MemorySaver", "RedisSaver"] as const).flatMap((saver) => [0, 1].map((whole) => [persist, saver, whole] as const)),
+);
+
+describe("an agent beside a checkpointer whose process died in its tools", () => {
+  it.each(cases)(
+    "answers the question that is asked again (%s, %s, whole steps: %i)",
+    async (persist, saver, whole) => {
+      const memory = newMemory();
+      const checkpointer = saver === "MemorySaver" ? new MemorySaver() : new RedisSaver({ memory });
+      let [calls, ids] = [0, 0];
+      let died = () => {};
+      const death = new Promise<void>((resolve) => (died = resolve));
+      const work = (dies: boolean) =>
+        tool(
+          async () => {
+            calls += 1;
+            if (calls > whole && dies) {
+              died();
+              await new Promise(() => undefined);
+            }
+            return "worked";
+          },
+          { name: "work", schema: z.object({}) },
+        );
+      const requests: ToolModel["sent"][] = [];
+      const run = (dies: boolean) => {
+        const model: ToolModel = new ToolModel((messages) => {
+          const results = messages.filter((message) => message.getType() === "tool").length;
+          const call = () => ({ id: `c${(ids += 1)}`, name: "work", args: {}, type: "tool_call" as const });
+          // The last step has two calls, of which none came back.
+          const asked = results < whole ? [call()] : [call(), call()];
+          return results > whole ? "done" : new AIMessage({ content: "", id: `ai${(ids += 1)}`, tool_calls: asked });
+        });
+        requests.push(model.sent);
+        const middleware = [redisMemoryMiddleware({ memory, persist, oneTurnAtATime: false })];
+        const agent = createAgent({ model, tools: [work(dies)], checkpointer, middleware });
+        const configurable = { sessionId: "s", thread_id: "s", turnId: "t" };
+        return agent.invoke(
+          { messages: [new HumanMessage({ id: "q", content: "hi" })] },
+          { configurable, durability: "sync" },
+        );
+      };
+      void run(true);
+      await death;
+      const { messages } = await run(false);
+      const expected = ["hi", ...Array.from({ length: whole }, () => ["<ai>", "worked"]).flat()];
+      expected.push("<ai>", "worked", "worked", "done");
+      expect(sketch(messages)).toEqual(expected);
+      expect(sketch(await memory.history("s").getTranscript())).toEqual(expected);
+      const issues = requests.flat().map((sent) => validateConversation([...sent], { purpose: "model-input" }));
+      expect(issues.flat().filter(({ severity }) => severity === "error")).toEqual([]);
+    },
+  );
 });

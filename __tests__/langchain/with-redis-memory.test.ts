@@ -232,7 +232,7 @@ describe("withRedisMemory, sessions and turns", () => {
     const { memory } = newMemory();
     const { model, chain: prompted } = promptChain();
     const chain = withRedisMemory(prompted, { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
-    const bound = chain.withConfig(session).withRetry({ stopAfterAttempt: 2 });
+    const bound = chain.withConfig({ configurable: { thread_id: "ann" } }).withRetry({ stopAfterAttempt: 2 });
     expect((await bound.invoke({ input: "one" })).text).toBe("reply to one");
     expect(await chain.batch([{ input: "two" }, { input: "three" }], session)).toHaveLength(2);
     expect(chain.getGraph().toJSON()).toHaveProperty("nodes");

@@ -181,3 +181,41 @@ describe("the names of a session", () => {
     expect((await memory.sessions.list({ owner: "ann" })).sessions).toMatchObject([{ metadata }]);
   });
 });
+
+const url = "redis://localhost:1";
+
+describe("client, url, config and store", () => {
+  it("compile one at a time, and are refused at run time in any other number", () => {
+    // @ts-expect-error: none is given
+    expect(() => new RedisChatMemory({ sessionTTL: 60 })).toThrow("exactly one");
+    // @ts-expect-error: two are given
+    expect(() => new RedisChatMemory({ url, config: {} })).toThrow("exactly one");
+    // @ts-expect-error: two are given
+    expect(() => new RedisChatMemory({ url, store })).toThrow("url");
+    // @ts-expect-error: two are given
+    expect(() => new RedisChatMessageHistory({ sessionId: "s", url, store })).toThrow("url");
+    expect(new RedisChatMemory({ store }).history("s").sessionId).toBe("s");
+  });
+});
+
+/** A complete store on which some methods are replaced. */
+function storeWith(methods: object): InMemorySessionStore {
+  return Object.assign(new InMemorySessionStore(), methods);
+}
+
+describe("a store is checked where it is given", () => {
+  it.each([null, 7, "memory", () => undefined, {}, storeWith({ append: undefined }), storeWith({ lists: undefined })])(
+    "%p is no store",
+    (store) => {
+      const message = 'option "store" must be an InMemorySessionStore or a RedisSessionStore.';
+      const expected = { code: "invalid_option", option: "store", message: expect.stringContaining(message) };
+      expect(() => new RedisChatMemory({ store } as never)).toThrow(expect.objectContaining(expected));
+    },
+  );
+
+  it("a given store is left open by close()", async () => {
+    let closed = 0;
+    await new RedisChatMemory({ store: storeWith({ close: async () => void (closed += 1) }) }).close();
+    expect(closed).toBe(0);
+  });
+});

@@ -173,11 +173,14 @@ describe("ChatMemoryModule in other formats", () => {
     ]);
   });
 
-  it("has the notice as the first element of JSON, and the end of a message behind it", async () => {
+  it("keeps the serialized JSON within maxContext, the notice as its first element", async () => {
     const memory = new ChatMemoryModule({
       history: sourceOf([human('quotes " and \\ and\n'.repeat(20))]),
       format: "json",
     });
+    for (let maxContext = 2; maxContext <= 500; maxContext += 1) {
+      expect([...(await memory.retrieve({ maxContext }))].length).toBeLessThanOrEqual(maxContext);
+    }
     const [notice, message] = JSON.parse(await memory.retrieve({ maxContext: 300 })) as {
       role: string;
       content: string;

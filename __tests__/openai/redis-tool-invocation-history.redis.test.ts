@@ -1,8 +1,16 @@
-import { HumanMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
 import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { tool } from "@langchain/core/tools";
+import fc from "fast-check";
+import { z } from "zod";
+import { redact } from "../../src/entries/structure.js";
+import type { BeforeStore } from "../../src/memory/session/stored-forms.js";
+import { closeMemories, newMemory } from "../support/memories.js";
+import { propertyRuns } from "../support/property-runs.js";
+import { storedBytes } from "../support/stored-bytes.js";
 
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };
 
@@ -53,5 +61,113 @@ describe("RedisToolInvocationHistory on Redis", () => {
     await memory.close();
     await expect(log.toList()).rejects.toMatchObject({ code: "closed" });
     expect(await client.ping()).toBe("PONG");
+  });
+});
+
+const client = sharedClient();
+afterEach(closeMemories);
+
+const marker = "4111-2222";
+
+/** A log of a memory that stores what this function leaves, and all bytes of it. */
+function logOf(beforeStore: BeforeStore, limits: { readonly maxCharacters?: number } = {}) {
+  const keyPrefix = uniquePrefix();
+  const memory = newMemory({ redis: { keyPrefix }, beforeStore });
+  const log = new RedisToolInvocationHistory({ memory, sessionId: "s", ...limits });
+  return { log, bytes: async () => [...(await storedBytes(client, keyPrefix))].flat().join("\n") };
+}
+
+const values: readonly [string, unknown][] = [
+  ["text", `Card ${marker}.`],
+  ["text beside quotes and line ends", `"Card"\n${marker}`],
+  ["a number of blocks", [{ type: "text", text: `Card ${marker}.` }]],
+  ["fields", { name: marker, id: marker, deep: { list: [marker], data: { type: marker } }, [marker]: 1 }],
+  ["a list", [marker, [marker], { card: marker }]],
+  ["nothing", null],
+];
+
+describe("a tool log of a memory that redacts", () => {
+  const cases = values.flatMap(([inputs, given]) =>
+    values.map(([outputs, got]) => [inputs, outputs, given, got] as const),
+  );
+
+  it.each(cases)("has no match in %s as arguments and %s as result", async (_, __, inputs, outputs) => {
+    const { log, bytes } = logOf(redact(marker));
+    const record = await log.addInvocation({ name: "pay", inputs, outputs, status: "success", toolCallId: "c1" });
+    expect(JSON.stringify(await log.toList())).toBe(JSON.stringify([record]));
+    const clean = (value: unknown) => JSON.parse(JSON.stringify(value).replaceAll(marker, "[redacted]")) as unknown;
+    expect(record).toMatchObject({ name: "pay", toolCallId: "c1", inputs: clean(inputs), outputs: clean(outputs) });
+    expect(await bytes()).not.toContain(marker);
+  });
+
+  it("leaves any JSON without a match as it is", async () => {
+    const { log } = logOf(redact(/4111-\d{4}/));
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (inputs, outputs) => {
+        const given = JSON.parse(JSON.stringify({ inputs, outputs })) as object;
+        expect(await log.addInvocation({ inputs, outputs, status: "success" })).toMatchObject(given);
+      }),
+      { numRuns: propertyRuns(100) },
+    );
+  });
+
+  it("redacts before it cuts, so that no half of a match is left", async () => {
+    const { log, bytes } = logOf(redact(marker), { maxCharacters: 12 });
+    await log.addInvocation({ inputs: `123456${marker}`, outputs: `123456${marker}`, status: "success" });
+    expect(await bytes()).not.toContain("4111");
+  });
+
+  it("has no match in what the callback handler records of results, handled errors and thrown ones", async () => {
+    const { log, bytes } = logOf(redact(marker));
+    const schema = z.object({ how: z.string(), card: z.string() });
+    const pay = tool(
+      ({ how, card }) => {
+        if (how === "throws") {
+          throw new Error(`No card ${card}.`);
+        }
+        return how === "handled" ? new ToolMessage({ content: card, tool_call_id: "c", status: "error" }) : { card };
+      },
+      { name: "pay", description: "Pays.", schema },
+    );
+    for (const how of ["returns", "handled", "throws"]) {
+      await pay.invoke({ how, card: marker }, { callbacks: [log.callbackHandler()] }).catch(() => undefined);
+    }
+    expect((await log.toList()).map(({ status, inputs }) => [status, inputs])).toEqual([
+      ["success", { how: "returns", card: "[redacted]" }],
+      ["error", { how: "handled", card: "[redacted]" }],
+      ["error", { how: "throws", card: "[redacted]" }],
+    ]);
+    expect(await bytes()).not.toContain(marker);
+  });
+});
+
+describe("a tool log of a memory with a function of its own", () => {
+  const withText = (change: (text: string) => string) => (message: BaseMessage) => {
+    if (typeof message.content === "string") {
+      message.content = change(message.content);
+    }
+    return message;
+  };
+
+  it.each([
+    ["a text", "card 1234", "card [card]"],
+    ["data", { card: "1234" }, { card: "[card]" }],
+    ["data that is no JSON afterwards", { card: 1234 }, '{"card":[card]}'],
+  ])("keeps what it leaves of %s where it changes texts only", async (_, outputs, kept) => {
+    const { log } = logOf(withText((text) => text.replaceAll("1234", "[card]")));
+    expect(await log.addInvocation({ inputs: {}, outputs, status: "success" })).toMatchObject({ outputs: kept });
+  });
+
+  it("keeps nothing of calls that it drops, nor of artifacts", async () => {
+    const { log } = logOf((message) => Object.assign(message, { tool_calls: [], artifact: undefined }));
+    const record = await log.addInvocation({ inputs: { a: 1 }, outputs: { b: 2 }, status: "success" });
+    expect(record).toMatchObject({ inputs: null, outputs: null });
+  });
+
+  it("refuses a run that it refuses, and stores nothing of it", async () => {
+    const { log, bytes } = logOf(() => Promise.reject(new Error("no")));
+    const adding = log.addInvocation({ inputs: {}, outputs: "x", status: "success" });
+    await expect(adding).rejects.toMatchObject({ code: "refused" });
+    expect(await bytes()).toBe("");
   });
 });
