@@ -1,9 +1,7 @@
 import { AIMessage, AIMessageChunk, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
-import { RunnableLambda } from "@langchain/core/runnables";
-import { RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ConfigurationError, ConflictError, StructureError } from "../../src/base/errors.js";
-import { asking, call, chunks, newSession, resultOf, sourcesIn } from "./instances.js";
+import { asking, call, chunks, newSession, resultOf, search, sourcesIn } from "./instances.js";
 
 describe("HistoryManager", () => {
   it("returns system prompt, history, rendered user message and loop, in this order", async () => {
@@ -126,8 +124,7 @@ describe("HistoryManager", () => {
   it("accepts a call id that the model reuses in its next iteration", async () => {
     const manager = newSession().instance();
     for (const content of ["first", "second"]) {
-      manager.appendToolCalls([call("call_0")]);
-      await manager.addToolCallResults([{ id: "call_0", name: "search", content }]);
+      await search(manager, "call_0", { content });
     }
     const { messages } = await manager.getHistoryForModelCall(asking("hi"));
     expect(messages.slice(-4).map(({ content }) => content)).toEqual(["", "first", "", "second"]);
@@ -136,8 +133,7 @@ describe("HistoryManager", () => {
   it("keeps results after their calls, in the order of the calls, even if they arrive late", async () => {
     const manager = newSession().instance();
     manager.appendToolCalls([call("a")]);
-    manager.appendToolCalls([call("b")]);
-    await manager.addToolCallResults([{ id: "b", name: "search", content: "B" }]);
+    await search(manager, "b", { content: "B" });
     await manager.addToolCallResults([{ id: "a", name: "search", content: "A" }]);
     const { messages } = await manager.getHistoryForModelCall(asking("hi"));
     expect(messages.slice(-4).map(({ content }) => content)).toEqual(["", "A", "", "B"]);
@@ -190,8 +186,7 @@ describe("HistoryManager", () => {
     const session = newSession();
     const manager = session.instance();
     await manager.getHistoryForModelCall(asking("hi"));
-    manager.appendToolCalls([call("c")]);
-    await manager.addToolCallResults([{ id: "c", name: "search", content: "x".repeat(2_000_000) }]);
+    await search(manager, "c", { content: "x".repeat(2_000_000) });
     await manager.commit();
     expect(resultOf(await session.history().getTranscript(), "c")).toMatch(
       /\n\[Cut: the first 200000 of 2000000 characters are shown\.\]$/,
@@ -202,8 +197,7 @@ describe("HistoryManager", () => {
     const session = newSession();
     const manager = session.instance();
     await manager.getHistoryForModelCall(asking("hi"));
-    manager.appendToolCalls([call("c")]);
-    await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(5, { length: 90_000 }) }]);
+    await search(manager, "c", { chunks: chunks(5, { length: 90_000 }) });
     manager.addAssistantMessage(new AIMessage("See [source4]."));
     await manager.commit();
     expect(sourcesIn(await session.history().getTranscript(), "c")).toEqual([1, 4]);
@@ -240,8 +234,7 @@ describe("HistoryManager", () => {
     const manager = session.instance();
     await manager.addUploadedContent([{ id: "u", name: "a.txt", mimeType: "text/plain", text: "upload" }]);
     await manager.getHistoryForModelCall(asking("hi"));
-    manager.appendToolCalls([call("c")]);
-    await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(2) }]);
+    await search(manager, "c", { chunks: chunks(2) });
     await manager.commit();
     const fields = await session.store.data.readSide({ id: "s" }, "");
     for (const broken of ["{", "null", "{}", "[1]", "-1"]) {
@@ -252,44 +245,10 @@ describe("HistoryManager", () => {
         },
       );
       const other = session.instance();
-      other.appendToolCalls([call("d")]);
-      await other.addToolCallResults([{ id: "d", name: "search", chunks: chunks(1) }]);
+      await search(other, "d", { chunks: chunks(1) });
       expect(sourcesIn((await other.getHistoryForModelCall(asking("hi"))).messages, "d")).toEqual([1]);
       expect(other.references.toList()).toHaveLength(1);
     }
-  });
-
-  it("discards a turn that should not be stored", async () => {
-    const session = newSession();
-    const manager = session.instance();
-    manager.appendToolCalls([call("c")]);
-    await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(1) }]);
-    manager.discardTurn();
-    await manager.commit();
-    expect(await session.history().getTranscript()).toEqual([]);
-    expect(manager.references.chunkOf(1)).toBeUndefined();
-    expect((await manager.getHistoryForModelCall(asking("hi"))).messages).toHaveLength(2);
-  });
-
-  it("tries a question that was refused at another door, without the mark behind it", async () => {
-    const session = newSession();
-    const memory = new RedisChatMemory({ store: session.store });
-    const refused = Object.assign(new Error("content filter"), { status: 400 });
-    const chain = withRedisMemory(
-      RunnableLambda.from(() => Promise.reject(refused)),
-      { memory },
-    );
-    const config = { configurable: { sessionId: "s", turnId: "t" } };
-    await expect(chain.invoke("hi", config)).rejects.toThrow("content filter");
-    expect(await session.history().getTranscript()).toHaveLength(2);
-    const manager = session.instance();
-    const { messages } = await manager.getHistoryForModelCall(asking("hi", { turnId: "t" }));
-    expect(messages.map(({ content }) => content)).toEqual(["Be kind.", "hi"]);
-    manager.addAssistantMessage(new AIMessage("done"));
-    await manager.commit();
-    const next = await session.instance().getHistoryForModelCall(asking("next"));
-    expect(next.messages.map(({ content }) => content)).toEqual(["Be kind.", "hi", "done", "next"]);
-    await memory.close();
   });
 
   it("refuses to add to a turn while it is being stored", async () => {

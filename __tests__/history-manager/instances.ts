@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
+import type { ToolCallResponse } from "../../src/doors/tool-loop/turn/tool-results.js";
 import type { Chunk } from "../../src/doors/tool-loop/stored/reference-manager.js";
 import type { HistoryManagerOptions, ModelCallRequest } from "../../src/doors/tool-loop/history-manager-options.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
@@ -78,6 +79,16 @@ export function call(
   args: Record<string, unknown> = { query: id },
 ): { id: string; name: string; args: Record<string, unknown> } {
   return { id, name: "search", args };
+}
+
+/** A step of a turn: a call of the tool `search`, and its result. */
+export async function search(
+  manager: HistoryManager,
+  id: string,
+  result: Omit<ToolCallResponse, "id" | "name">,
+): Promise<void> {
+  manager.appendToolCalls([call(id)]);
+  await manager.addToolCallResults([{ id, name: "search", ...result }]);
 }
 
 /** The result of a call as the model reads it. */

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { asking, call, characterCounter, chunks } from "./instances.js";
+import { asking, call, characterCounter, chunks, search } from "./instances.js";
 import { redact } from "../../src/entries/structure.js";
 import type { BeforeStore } from "../../src/memory/session/stored-forms.js";
 import { closeMemories, newMemory } from "../support/memories.js";
@@ -31,8 +31,7 @@ describe("a session that is served by several instances", () => {
 
   async function turn(manager: HistoryManager, id: string, answer: string): Promise<void> {
     await manager.getHistoryForModelCall(asking(`question ${id}`));
-    manager.appendToolCalls([call(id)]);
-    await manager.addToolCallResults([{ id, name: "search", chunks: chunks(3, { id }) }]);
+    await search(manager, id, { chunks: chunks(3, { id }) });
     await manager.getHistoryForModelCall(asking(`question ${id}`));
     manager.addAssistantMessage(new AIMessage(answer));
     await manager.commit();

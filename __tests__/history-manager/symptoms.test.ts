@@ -1,20 +1,17 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { asking, call, chunks, newSession, resultOf, sourcesIn } from "./instances.js";
+import { asking, call, chunks, newSession, resultOf, search, sourcesIn } from "./instances.js";
 
 /** What went wrong in the system that this one is modelled on, by what its users saw. */
 describe("HistoryManager, where an earlier implementation failed", () => {
-  const search = async (manager: ReturnType<ReturnType<typeof newSession>["instance"]>, id: string, count: number) => {
-    manager.appendToolCalls([call(id)]);
-    await manager.addToolCallResults([
-      { id, name: "search", chunks: chunks(count, { id, length: 100 }), systemReminder: "Cite your sources." },
-    ]);
+  const found = (id: string, count: number) => {
+    return { chunks: chunks(count, { id, length: 100 }), systemReminder: "Cite your sources." };
   };
 
   it("never keeps more sources in a smaller window (it kept 7 of 10 at 1.33 times the limit, 8 at 1.34)", async () => {
     const kept: number[] = [];
     for (let window = 1600; window >= 150; window -= 10) {
       const manager = newSession(window).instance();
-      await search(manager, "c", 10);
+      await search(manager, "c", found("c", 10));
       kept.push(sourcesIn((await manager.getHistoryForModelCall(asking("hi"))).messages, "c").length);
     }
     expect(kept).toEqual([...kept].sort((a, b) => b - a));
@@ -40,7 +37,7 @@ describe("HistoryManager, where an earlier implementation failed", () => {
       { type: "text", text: "Image from tool call broken (search):" },
       { type: "image_url", image_url: { url: "https://example.com/half.png" } },
     ]);
-    await search(manager, "next", 1);
+    await search(manager, "next", found("next", 1));
     expect(await shown()).toEqual(first);
     manager.addAssistantMessage(new AIMessage("done"));
     expect(await shown()).toEqual(first);
@@ -102,7 +99,7 @@ describe("HistoryManager, where an earlier implementation failed", () => {
     for (const [turn, id] of ["a", "b"].entries()) {
       const manager = session.instance();
       await manager.getHistoryForModelCall(asking(`question ${id}`));
-      await search(manager, id, 10);
+      await search(manager, id, found(id, 10));
       manager.addAssistantMessage(new AIMessage(`See [source${10 * turn + 8}].`));
       await manager.commit();
     }
@@ -120,8 +117,7 @@ describe("HistoryManager, where an earlier implementation failed", () => {
   it("stores cited sources in full, even if the model saw them cut", async () => {
     const session = newSession(600);
     const manager = session.instance();
-    manager.appendToolCalls([call("a")]);
-    await manager.addToolCallResults([{ id: "a", name: "search", chunks: chunks(3, { length: 2000 }) }]);
+    await search(manager, "a", { chunks: chunks(3, { length: 2000 }) });
     const { messages } = await manager.getHistoryForModelCall(asking("hi"));
     expect(resultOf(messages, "a")).toContain("[Cut:");
     manager.addAssistantMessage(new AIMessage("[source1]"));
@@ -133,7 +129,7 @@ describe("HistoryManager, where an earlier implementation failed", () => {
     const session = newSession();
     const manager = session.instance();
     await manager.getHistoryForModelCall(asking("hi"));
-    await search(manager, "a", 2);
+    await search(manager, "a", found("a", 2));
     await manager.commit();
     expect(sourcesIn(await session.history().getTranscript(), "a")).toEqual([1, 2]);
     expect(manager.references.toList()).toHaveLength(2);

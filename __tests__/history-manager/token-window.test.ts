@@ -3,15 +3,22 @@ import { tool as createTool } from "@langchain/core/tools";
 import { z } from "zod";
 import { BudgetError } from "../../src/base/errors.js";
 import type { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
-import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn, type Session } from "./instances.js";
+import {
+  asking,
+  call,
+  characterCounter,
+  chunks,
+  newSession,
+  resultOf,
+  search,
+  sourcesIn,
+  type Session,
+} from "./instances.js";
 
 /** A loop of iterations, each with one result of so many chunks of 100 characters. */
 async function loopOf(manager: HistoryManager, counts: readonly number[]): Promise<void> {
   for (const [index, count] of counts.entries()) {
-    manager.appendToolCalls([call(`c${index}`)]);
-    await manager.addToolCallResults([
-      { id: `c${index}`, name: "search", chunks: chunks(count, { length: 100 }), systemReminder: "Cite." },
-    ]);
+    await search(manager, `c${index}`, { chunks: chunks(count, { length: 100 }), systemReminder: "Cite." });
   }
 }
 
@@ -101,8 +108,7 @@ describe("the token window", () => {
 
   it("never splits a grapheme", async () => {
     const manager = newSession(1500).instance();
-    manager.appendToolCalls([call("a")]);
-    await manager.addToolCallResults([{ id: "a", name: "search", content: "👨‍👩‍👧‍👦".repeat(300) }]);
+    await search(manager, "a", { content: "👨‍👩‍👧‍👦".repeat(300) });
     const { messages } = await manager.getHistoryForModelCall(asking("hi"));
     const [shown = ""] = resultOf(messages, "a").split("\n[Cut");
     expect(shown.length).toBeLessThan(3300);
@@ -151,8 +157,7 @@ describe("the token window", () => {
     await manager.addUploadedContent([{ id: "u", name: "a.txt", mimeType: "text/plain", text: "some text" }]);
     for (const id of ["a", "b", "c"]) {
       await manager.getHistoryForModelCall(asking("hi", { removeFromText: (text) => text.replace("answer", "") }));
-      manager.appendToolCalls([call(id)]);
-      await manager.addToolCallResults([{ id, name: "search", content: id }]);
+      await search(manager, id, { content: id });
     }
     await manager.getHistoryForModelCall(asking("hi", { removeFromText: (text) => text.replace("answer", "") }));
     const earlier = [...counted].filter(([key]) => key.includes("question"));
