@@ -16,7 +16,6 @@ import { writeTurn } from "../../src/memory/session/append-options.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
@@ -233,15 +232,6 @@ describe("a chain's run that was stopped, with onAbort keep", () => {
     expect([isInterrupted(partial), other?.text, rest]).toEqual([true, "other", []]);
   });
 
-  it("is valid for the next question, and the model sees what it had said", async () => {
-    const { model, chain } = chainOf([long, "next answer"], "keep");
-    await leave(chain);
-    await drainStream(chain, "next", { configurable: { sessionId: "ann", turnId: "t2" } });
-    expect(model.sent[1]!.map((message) => message.getType())).toEqual(["human", "ai", "human"]);
-    expect(validateConversation(model.sent[1]!, { purpose: "model-input" })).toEqual([]);
-    expect(await stored()).toHaveLength(4);
-  });
-
   it("replaces a partial answer by a longer one where the retry is stopped too", async () => {
     const { chain } = chainOf([long, "other words that are many more", "end"], "keep");
     await leave(chain);
@@ -250,17 +240,6 @@ describe("a chain's run that was stopped, with onAbort keep", () => {
     expect([after.length, isInterrupted(after[1]), after[1]?.text.startsWith("other words")]).toEqual([2, true, true]);
     await drainStream(chain);
     expect(texts(await stored())).toEqual(["q", "end"]);
-  });
-
-  it("keeps the question of an invoke whose model does not stream inside", async () => {
-    const { chain, model } = chainOf(["whole answer"], "keep");
-    const controller = new AbortController();
-    model.onWait = () => setImmediate(() => controller.abort());
-    await expect(chain.invoke("q", { ...turn, signal: controller.signal })).rejects.toThrow();
-    await memory.drain();
-    expect(texts(await stored())).toEqual(["q"]);
-    await drainStream(chain);
-    expect(texts(await stored())).toEqual(["q", "whole answer"]);
   });
 
   it.each(["alone", "behind a prompt"])(

@@ -1,7 +1,6 @@
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { inspect } from "node:util";
@@ -103,17 +102,6 @@ describe("withRedisMemory, streaming", () => {
     expect(await stored()).toEqual(["a b", "reply to a b"]);
     const [, answer] = await memory.history("ann").getMessages();
     expect(answer!.constructor.name).toBe("AIMessage");
-  });
-
-  it("stores the joined text of a streaming parser", async () => {
-    const { memory, stored } = newMemory();
-    const agent = withRedisMemory(echoModel().pipe(new StringOutputParser()), { memory });
-    let text = "";
-    for await (const chunk of await agent.stream("a b", session)) {
-      text += chunk;
-    }
-    expect(text).toBe("reply to a b");
-    expect(await stored()).toEqual(["a b", "reply to a b"]);
   });
 
   it("emits the events of the model under its own run, and stores the turn", async () => {

@@ -133,6 +133,7 @@ describe("a replacement", () => {
     const history = newHistory();
     await history.addMessages(turn(1));
     await history.replaceFrom("a1", [ai("other", { id: "a2" })], { expectedNext: 2 });
+    await expect(history.append(turn(3), { expectedNext: 1 })).rejects.toMatchObject({ code: "position", next: 2 });
     expect(await texts(history)).toEqual(["q1", "other"]);
   });
 });

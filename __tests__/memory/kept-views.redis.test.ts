@@ -1,6 +1,5 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { testKeys } from "../support/test-keys.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
@@ -48,20 +47,6 @@ describe("Messages of a session that was read before", () => {
       (first[0]!.additional_kwargs["list"] as { deep: unknown[] }[])[0]!.deep.push("changed");
       expect(second).toEqual(expected);
       await history.addMessages([new HumanMessage(`more ${read}`)]);
-    }
-  });
-
-  it("are not for who has other keys", async () => {
-    const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
-    const own = new RedisChatMemory({ store, encryption: testKeys("k1") }).history("s");
-    await own.addMessages(chat());
-    for (let read = 0; read < 3; read += 1) {
-      expect(await own.getMessages()).toHaveLength(4);
-      const other = new RedisChatMemory({ store, encryption: testKeys("k2") }).history("s").getMessages();
-      await expect(other).rejects.toMatchObject({ code: "unknown_key" });
-      await expect(new RedisChatMemory({ store }).history("s").getMessages()).rejects.toMatchObject({
-        code: "unknown_key",
-      });
     }
   });
 

@@ -5,24 +5,10 @@ import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { type LocalHolder, LocalHolds } from "../../src/memory/session/hold/local-holds.js";
+import { LocalHolds } from "../../src/memory/session/hold/local-holds.js";
 import { holdAgain } from "../../src/memory/session/hold/acquire-hold.js";
 
 describe("the holds of a process", () => {
-  const holder = (): LocalHolder => ({ owner: "test", isCaller: () => false, release: async () => undefined });
-
-  it("know a session until the last of its holders has left it", () => {
-    const holds = new LocalHolds();
-    const leave = [holder(), holder()].map((each) => holds.note("s", each));
-    leave[0]!();
-    expect([holds.has("s"), holds.has("other")]).toEqual([true, false]);
-    leave[1]!();
-    expect(holds.has("s")).toBe(false);
-    holds.note("s", holder());
-    leave[1]!();
-    expect(holds.has("s")).toBe(true);
-  });
-
   it("have a caller wait for the last of the queue, though the first has left it", async () => {
     const holds = new LocalHolds();
     const [first, second] = [holds.join("s"), holds.join("s")];

@@ -148,24 +148,6 @@ describe("one turn of a session at a time", () => {
     expect(await other.withTurn("ann", () => "now", { waitMs: 0 })).toBe("now");
   });
 
-  it("is held after an acquire whose reply was lost and that was sent again", async () => {
-    const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
-    try {
-      const keyPrefix = uniquePrefix();
-      const memory = newMemory({ url: proxy.url, redis: { keyPrefix } });
-      await memory.history("other").getMessages();
-      proxy.dropReplies();
-      const turn = memory.withTurn("ann", (history) => history.append([human("q")]), { waitMs: 100 });
-      await until(async () => (await redis.hget(stateOf(keyPrefix, "ann"), "holder")) !== null);
-      proxy.restoreReplies();
-      proxy.cut();
-      expect(await turn).toMatchObject({ appended: 1 });
-      expect(await redis.hget(stateOf(keyPrefix, "ann"), "holder")).toBeNull();
-    } finally {
-      await proxy.stop();
-    }
-  });
-
   it.each([
     ["a function", undefined, {}, "run"],
     ["waitMs", () => 1, { waitMs: -1 }, "waitMs"],
@@ -193,19 +175,6 @@ describe("what a turn writes through its history", () => {
     });
     const messages = await memory.history("ann").getTranscript();
     expect(messages.map(({ text }) => text)).toEqual(["again"]);
-  });
-
-  it("is refused once others cleared the session", async () => {
-    const memory = newMemory();
-    await memory.withTurn("ann", async (history) => {
-      await history.append([human("q")]);
-      await memory.history("ann").clear();
-      const refused = { name: "ConflictError", code: "epoch" };
-      await expect(history.append([ai("a")])).rejects.toMatchObject(refused);
-      await expect(history.append([], { side: { set: { a: "1" } } })).rejects.toMatchObject(refused);
-      await expect(history.clear()).rejects.toMatchObject(refused);
-    });
-    expect(await memory.history("ann").getTranscript()).toEqual([]);
   });
 
   it("is refused once another turn has begun, whatever it is", async () => {
@@ -242,34 +211,6 @@ describe("a turn of an owner", () => {
     await expect(memory.withTurn("ann-1", () => 7, { owner: "bob" })).rejects.toMatchObject(refused);
     await expect(memory.withTurn("ann-1", () => 7, { owner: "" })).rejects.toMatchObject({ option: "owner" });
     await expect(memory.withTurn("ann-1", () => 7)).resolves.toBe(7);
-  });
-
-  it("takes the session that it clears from the list, and lists what it writes then", async () => {
-    const memory = newMemory();
-    await memory.withTurn(
-      "s",
-      async (history) => {
-        await history.append([human("q1"), ai("a1")]);
-        await memory.drain();
-        expect(await memory.sessions.count({ owner: "ann" })).toBe(1);
-        await history.clear();
-        expect(await memory.sessions.list({ owner: "ann" })).toEqual({ sessions: [], next: null });
-        await history.append([human("q2")]);
-      },
-      { owner: "ann" },
-    );
-    await memory.drain();
-    const { sessions } = await memory.sessions.list({ owner: "ann" });
-    expect(sessions.map(({ sessionId, messages }) => [sessionId, messages])).toEqual([["s", 1]]);
-  });
-
-  it("cannot clear a session that was erased meanwhile", async () => {
-    const memory = newMemory();
-    await memory.withTurn("s", async (history) => {
-      await history.append([human("q")]);
-      await memory.sessions.delete("s");
-      await expect(history.clear()).rejects.toMatchObject({ name: "StoreError", code: "erased" });
-    });
   });
 });
 

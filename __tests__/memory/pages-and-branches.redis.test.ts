@@ -80,20 +80,6 @@ describe("pages and branches of a session", () => {
     expect(await at()).toEqual(first);
   });
 
-  it("keeps positions while another process appends, and leaves out a record that cannot be read", async () => {
-    const history = memory.history("moving");
-    await history.addMessages(turn(0));
-    await client.rpush(`${keyPrefix}:{moving}:log`, "no record");
-    await client.hset(`${keyPrefix}:{moving}:state`, "next", 3);
-    await client.hset(`${keyPrefix}:{moving}:ids`, "xxxxxxxxxxxxxx", "yyyyyyyy2");
-    await history.addMessages(turn(1));
-    const page = await history.getPage({ limit: 3 });
-    expect(page.items.map(({ position }) => position)).toEqual([3, 4]);
-    await history.addMessages(turn(2));
-    const older = await history.getPage({ before: page.previous, limit: 3 });
-    expect(older.items.map(({ position }) => position)).toEqual([0, 1]);
-  });
-
   it("shows which messages the model sees, and when and why others left", async () => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
     const reduced = new RedisChatMemory({ url: proxy.url, redis: { keyPrefix }, reducer });
@@ -145,14 +131,6 @@ describe("pages and branches of a session", () => {
     const expiries = await Promise.all(keys.map((key) => client.call("PEXPIRETIME", key)));
     expect(new Set(expiries).size).toBe(1);
     expect(Number(expiries[0])).toBeGreaterThan(Date.now());
-  });
-
-  it("refuses an append by expectedNext and says where the log ends; a resend is a repetition", async () => {
-    const history = memory.history("expected");
-    const { next } = await history.append(turn(1));
-    await history.append(turn(2), { expectedNext: next });
-    expect(await history.append(turn(2), { expectedNext: next })).toMatchObject({ appended: 0, duplicates: 2 });
-    await expect(history.append(turn(3), { expectedNext: next })).rejects.toMatchObject({ code: "position", next: 4 });
   });
 
   it("shows a fork when it is complete, and refuses it onto a session that exists", async () => {

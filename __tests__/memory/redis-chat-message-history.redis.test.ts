@@ -5,7 +5,7 @@ import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
-import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const client = sharedClient();
@@ -188,19 +188,6 @@ describe("transcript, rounds and rewind", () => {
 });
 
 describe("views", () => {
-  it("removes what leaves the view with retention discard, and still recognizes the messages in its head", async () => {
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 3 });
-    const { history, keyPrefix } = newHistory({ reducer, retention: "discard" });
-    await history.addMessages([system("Be kind.")]);
-    for (let turn = 0; turn < 10; turn += 1) {
-      await history.addMessages([human(`q${turn}`), ai(`a${turn}`)]);
-    }
-    expect(texts(await history.getMessages())).toEqual(["Be kind.", "q9", "a9"]);
-    expect(texts(await history.getTranscript())).toEqual(["q9", "a9"]);
-    expect(await client.llen(`${keyPrefix}:{ann}:log`)).toBe(2);
-    expect((await history.getRounds(5)).map(({ index }) => index)).toEqual([10]);
-  });
-
   it("reduces on request, returns the outcome, and requires a reducer", async () => {
     const { history, keyPrefix } = newHistory({
       reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }),
@@ -253,15 +240,6 @@ describe("views", () => {
     await memory.drain();
     expect(texts(await history.getMessages())).toEqual(["two"]);
   });
-});
-
-it("a message that a rewind removed is stored again, also where the log has grown past its place", async () => {
-  const { history } = newHistory();
-  const gone = [ai("two", { id: "m2" }), human("three", "m3")];
-  await history.addMessages([human("one", "m1"), ...gone]);
-  await history.rewind("m2");
-  await history.addMessages([ai("four"), human("five"), ai("six")]);
-  expect(await history.append(gone)).toMatchObject({ appended: 2, duplicates: 0, next: 6 });
 });
 
 describe("damage", () => {

@@ -1,10 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { Redis } from "ioredis";
-import { createAgent } from "langchain";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
-import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
-import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
@@ -65,28 +61,6 @@ describe("sessionTTL with refreshOnRead", () => {
     expect(sessions[0]!.expiresAt! - Date.now()).toBeGreaterThan(4_000_000);
   });
 
-  it("lets a session live on whose stored turn a chain or an agent repeats", async () => {
-    const config = { configurable: { sessionId: "s", turnId: "t1" } };
-    const model = new FakeListChatModel({ responses: ["a"] });
-    const runs = [
-      (memory: RedisChatMemory) => withRedisMemory(model, { memory }).invoke([human("q")], config),
-      (memory: RedisChatMemory) =>
-        createAgent({ model, tools: [], middleware: [redisMemoryMiddleware({ memory })] }).invoke(
-          { messages: [human("q")] },
-          config,
-        ),
-    ];
-    for (const run of runs) {
-      keyPrefix = uniquePrefix();
-      await run(newMemory({ redis: { keyPrefix }, sessionTTL: 100 }));
-      const memory = newMemory({ redis: { keyPrefix }, ...longTtl });
-      await run(memory);
-      await memory.drain();
-      expect(await life("s")).toBeGreaterThan(4_000);
-      expect((await memory.history("s").stats()).messages).toBe(2);
-    }
-  });
-
   it("lets an encrypted session live on, and one that a tool log reads", async () => {
     const key = { id: "k1", key: randomBytes(32) };
     const options = { client: redis, redis: { keyPrefix }, encryption: { current: key } };
@@ -129,22 +103,6 @@ describe("sessionTTL with refreshOnRead", () => {
       await memory.close();
       await proxy.stop();
     }
-  });
-
-  it("gives a session without expiry none, and extends neither another owner's nor what an export reads", async () => {
-    await writeShort("s");
-    await newMemory({ redis: { keyPrefix } })
-      .history("lasting")
-      .append([human("q")]);
-    const memory = newMemory({ redis: { keyPrefix }, ...longTtl });
-    await memory.history("lasting").getMessages();
-    await expect(memory.history("s", { owner: "bob" }).getMessages()).rejects.toMatchObject({ code: "other_owner" });
-    for await (const line of memory.sessions.export("s")) {
-      expect(line).not.toBe("");
-    }
-    await memory.drain();
-    expect(await redis.pttl(sessionKeys(keyPrefix, "lasting").log)).toBe(-1);
-    expect(await life("s")).toBeLessThan(1_001);
   });
 
   it("needs seconds, and a store that can extend it", () => {

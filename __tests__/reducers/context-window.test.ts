@@ -79,16 +79,6 @@ describe("contextWindow", () => {
     expect((await fit(messages, { systemPrompt: long.repeat(5) }, plain)).changed).toBe(true);
   });
 
-  it("shortens old tool results first, and removes messages only where that does not do", async () => {
-    const messages = rounds(12);
-    const shortened = await fit(messages, { maxInputTokens: 2_500, keepToolResults: 2 });
-    expect(shortened).toMatchObject({ changed: true, removed: [] });
-    const whole = shortened.messages.filter((message) => roleOf(message) === "tool" && message.text === long);
-    expect(whole).toHaveLength(2);
-    const cut = await fit(messages, { maxInputTokens: 700, keepToolResults: 2 });
-    expect(cut.removed.length).toBeGreaterThan(0);
-  });
-
   it.each([0, 3])("shortens the results of finished turns before any message leaves, with %d to keep", async (keep) => {
     const facts = Array.from({ length: 40 }, (_, index) => [human(`Fact ${index}`), ai(`Noted ${index}.`)]).flat();
     for (const words of [1_500, 3_000]) {
@@ -129,11 +119,6 @@ describe("contextWindow", () => {
     expect(spared.removed.length).toBeGreaterThan(0);
   });
 
-  it("says by how much an answer does not fit", async () => {
-    const wordy = [human("write"), ai(long.repeat(20)), human("go on")].slice(0, 2);
-    expect((await fit(wordy, { maxInputTokens: 1_000 })).overBudgetBy).toBeGreaterThan(0);
-  });
-
   it("writes a summary before messages leave, and goes on without one where none can be written", async () => {
     const writer = { invoke: () => Promise.resolve("They talked about ten things.") };
     const options = { maxInputTokens: 900, keepToolResults: 0 };
@@ -144,18 +129,6 @@ describe("contextWindow", () => {
     const cut = await fit(rounds(40), { ...options, summary: { model: broken } });
     expect(cut).toMatchObject({ changed: true, overBudgetBy: 0, error: { code: "failed" } });
     expect(contextWindow({ summary: { model: writer } }).requiresLease).toBe(true);
-  });
-
-  it("reduces before the window is full where a trigger says so", async () => {
-    const options = { maxInputTokens: 100_000, tokenCounter: new CountingCounter() };
-    const messages = rounds(10);
-    const isCut = async (trigger: object | object[]) => (await fit(messages, { ...options, trigger })).changed;
-    expect(await isCut({ messages: 40 })).toBe(true);
-    expect(await isCut({ messages: 41 })).toBe(false);
-    expect(await isCut({ messages: 40, tokens: 50_000 })).toBe(false);
-    expect(await isCut([{ messages: 41 }, { tokens: 1_000 }])).toBe(true);
-    expect(await isCut({ fraction: 0.02 })).toBe(true);
-    expect(await isCut({ fraction: 0.5 })).toBe(false);
   });
 
   it("names the size from which a history has to ask it", () => {

@@ -1,4 +1,4 @@
-import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { builtInProfiles } from "../../src/conversation/structure/profiles/built-in-profiles.js";
 import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
@@ -117,26 +117,6 @@ describe("repairConversation", () => {
     expect(chunk.tool_calls?.[0]?.id).toHaveLength(50);
   });
 
-  it("renames an id, which leaves no copy with the old one", () => {
-    const message = new AIMessage({
-      content: [
-        { type: "text", text: "t" },
-        { type: "tool_use", id: "a|b", name: "lookup", input: {} },
-      ],
-      tool_calls: [{ type: "tool_call", id: "a|b", name: "lookup", args: {} }],
-      additional_kwargs: {
-        tool_calls: [{ id: "a|b", type: "function", function: { name: "lookup", arguments: "{}" } }],
-        __gemini_function_call_thought_signatures__: { "a|b": "signed" },
-      },
-    } as never);
-    const [, changed, result] = repairConversation([human("q"), message, tool("a|b")], { profile: "anthropic" })
-      .messages as [BaseMessage, AIMessage, ToolMessage];
-    const id = changed.tool_calls![0]!.id!;
-    expect(id).toMatch(/^[a-zA-Z0-9]{24}$/);
-    expect(result.tool_call_id).toBe(id);
-    expect([changed.content, changed.additional_kwargs]).toEqual(["t", {}]);
-  });
-
   it("wraps unreadable arguments so that the model sees what it wrote", () => {
     const message = new AIMessage({
       content: "",
@@ -156,20 +136,6 @@ describe("repairConversation", () => {
       {},
     ]);
     expect(changed!.invalid_tool_calls).toEqual([]);
-  });
-
-  it("keeps LangChain's standard content as it is", () => {
-    const standard = new AIMessage({
-      contentBlocks: [{ type: "text", text: "t" }],
-      tool_calls: [{ type: "tool_call", id: "a|b", name: "lookup", args: {} }],
-    });
-    const [, changed] = repairConversation([human("q"), standard, tool("a|b")], { profile: "anthropic" })
-      .messages as AIMessage[];
-    const id = changed!.tool_calls![0]!.id;
-    expect(changed!.contentBlocks).toEqual([
-      { type: "text", text: "t" },
-      { type: "tool_call", id, name: "lookup", args: {} },
-    ]);
   });
 
   it("keeps Claude's signed thoughts apart, each with the field that Anthropic asks for", () => {
