@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { BoundedMap } from "../src/base/bounded-map.js";
+import { BoundedMap } from "../src/base/bounds.js";
 import { propertyRuns } from "./support/property-runs.js";
 
 describe("a bounded map", () => {

@@ -1,6 +1,5 @@
 import { getEventListeners } from "node:events";
-import { callWithin } from "../src/base/call-within.js";
-import { inTime } from "../src/base/in-time.js";
+import { callWithin, inTime } from "../src/base/bounds.js";
 
 const never = new Promise<never>(() => undefined);
 const failure = new Error("failed");

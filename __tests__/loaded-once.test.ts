@@ -1,4 +1,4 @@
-import { loadedOnce } from "../src/base/loaded-once.js";
+import { loadedOnce } from "../src/base/bounds.js";
 
 describe("what is loaded once", () => {
   it("is loaded by the first call, and for all that call meanwhile", async () => {

@@ -33,7 +33,7 @@ function literalsOf(node: ts.Node): string[] {
 }
 
 const errors = join(root, "src/base/errors.ts");
-const errorCodes = join(root, "src/base/error-codes.ts");
+const errorCodes = join(root, "src/base/errors.ts");
 const events = join(root, "src/base/events.ts");
 const program = sourceProgram([errors, errorCodes, events]);
 const declarationOf = (file: string, name: string) =>

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemoryError } from "../src/base/errors.js";
-import { exactValueIn, isRecord } from "../src/conversation/messages/values.js";
+import { exactValueIn, isRecord } from "../src/conversation/messages/message.js";
 import { MessageHistory } from "../src/formats/openai/message-history.js";
 import type { OpenAIMessage } from "../src/formats/openai/message.js";
 import { DataError } from "./failure.js";

@@ -1,5 +1,4 @@
-import type { EncryptionKey, EncryptionKeys } from "../src/store/sealed/keys/encryption-options.js";
-import { isKeyId, keyBytes } from "../src/store/sealed/keys/encryption-options.js";
+import { type EncryptionKey, type EncryptionKeys, isKeyId, keyBytes } from "../src/store/sealed/keys/key-ring.js";
 import { UsageError } from "./failure.js";
 import { keysVariable } from "./keys-variable.js";
 

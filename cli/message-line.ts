@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { callsOf } from "../src/conversation/messages/calls.js";
-import { partsInWords } from "../src/conversation/messages/content.js";
-import { roleOf, summaryMarkOf } from "../src/conversation/messages/roles.js";
+import { callsOf, partsInWords } from "../src/conversation/messages/content.js";
+import { roleOf, summaryMarkOf } from "../src/conversation/messages/message.js";
 import { printable } from "./printable.js";
 
 /** Describes a message in a few words, without its text: its speaker, its calls, the range of a summary. */

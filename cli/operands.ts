@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { UsageError } from "./failure.js";
-import { isLabel } from "../src/store/redis/item-names.js";
+import { isLabel } from "../src/store/redis/item-records.js";
 
 /** A whole number of at least 1, as an option's value. */
 export function positiveOperand(value: string): number {

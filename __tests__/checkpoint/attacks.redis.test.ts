@@ -13,9 +13,9 @@ import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-ch
 import { randomUUID } from "node:crypto";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
-import type { RedisSaverSettings } from "../../src/langgraph/checkpoint/saver-options.js";
+import type { RedisSaverSettings } from "../../src/langgraph/checkpoint/thread-wire.js";
 import { threadKeys } from "../../src/store/redis/keys.js";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { all } from "./compared-saver.js";
 

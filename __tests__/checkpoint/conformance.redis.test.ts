@@ -1,7 +1,7 @@
 import { Cluster } from "ioredis";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
-import type { RedisSaverSettings } from "../../src/langgraph/checkpoint/saver-options.js";
+import type { RedisSaverSettings } from "../../src/langgraph/checkpoint/thread-wire.js";
 import { startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";

@@ -5,7 +5,7 @@ import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { createAgent } from "langchain";
 import { z } from "zod";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
-import type { RedisSaverSettings } from "../../src/langgraph/checkpoint/saver-options.js";
+import type { RedisSaverSettings } from "../../src/langgraph/checkpoint/thread-wire.js";
 import { threadKeys } from "../../src/store/redis/keys.js";
 import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 import { ToolModel } from "../support/agents.js";

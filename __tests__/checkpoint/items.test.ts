@@ -1,7 +1,6 @@
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
-import { positionsIn, rangesText } from "../../src/langgraph/checkpoint/item-ranges.js";
+import { positionsIn, rangesText, referenceKey } from "../../src/langgraph/checkpoint/split-value.js";
 import { reviveValue } from "../../src/langgraph/checkpoint/revive-value.js";
-import { referenceKey } from "../../src/langgraph/checkpoint/split-value.js";
 
 const missing = new Error("no such item");
 const textsOf = (items: readonly string[]) => (position: number) => {

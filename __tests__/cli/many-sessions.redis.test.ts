@@ -4,7 +4,7 @@ import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
 import { ownerKey } from "../../src/store/redis/keys.js";
-import type { EncryptionKeys } from "../../src/store/sealed/keys/encryption-options.js";
+import type { EncryptionKeys } from "../../src/store/sealed/keys/key-ring.js";
 import { jsonLines } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";

@@ -10,7 +10,7 @@ import {
 import fc from "fast-check";
 import { decodeRecord, reviveMessage } from "../../src/store/codec/decode-record.js";
 import { digestMessage, encodeMessage } from "../../src/store/codec/encode-message.js";
-import { identifyRecord } from "../../src/store/codec/message-ids.js";
+import { identifyRecord } from "../../src/store/codec/identify-record.js";
 import { RecordError } from "../../src/base/errors.js";
 import { human, ai } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -1,4 +1,4 @@
-import { messageIdOf } from "../../src/store/codec/message-ids.js";
+import { messageIdOf } from "../../src/store/codec/encode-message.js";
 import { human } from "../support/messages.js";
 
 describe("the id of a message", () => {

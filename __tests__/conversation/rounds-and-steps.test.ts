@@ -3,7 +3,7 @@ import { splitRounds } from "../../src/conversation/messages/rounds.js";
 import { anyConversation } from "../support/conversations.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { findOrphanResults } from "../../src/conversation/messages/calls.js";
+import { findOrphanResults } from "../../src/conversation/messages/content.js";
 import { findBoundaries, splitsStep, stepsOf } from "../../src/conversation/messages/steps.js";
 import { propertyRuns } from "../support/property-runs.js";
 

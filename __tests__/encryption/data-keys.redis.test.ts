@@ -5,7 +5,7 @@ import type { SessionRef } from "../../src/store/contract/session-ref.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
+import type { EncryptionOptions } from "../../src/store/sealed/keys/key-ring.js";
 import { around } from "../../src/store/contract/groups.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
+import type { EncryptionOptions } from "../../src/store/sealed/keys/key-ring.js";
 import { MemoryError } from "../../src/base/errors.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";

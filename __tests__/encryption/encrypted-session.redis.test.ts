@@ -1,10 +1,9 @@
 import { withKey } from "../../testing/session-store/store-case.js";
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import { inspect } from "node:util";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { ConflictError } from "../../src/base/errors.js";
-import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
-import { KeyRing } from "../../src/store/sealed/keys/key-ring.js";
+import { type EncryptionOptions, KeyRing } from "../../src/store/sealed/keys/key-ring.js";
 import { sealedStore } from "../../src/store/sealed/store.js";
 import { SessionKey } from "../../src/store/sealed/keys/session-key.js";
 import type { MemoryEvent } from "../../src/base/events.js";

@@ -1,14 +1,12 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage, type ToolCall } from "@langchain/core/messages";
 import fc from "fast-check";
 import { randomBytes } from "node:crypto";
-import { identifyRecord } from "../../src/store/codec/message-ids.js";
+import { identifyRecord } from "../../src/store/codec/identify-record.js";
 import { encodeMessage } from "../../src/store/codec/encode-message.js";
-import { SessionKey } from "../../src/store/sealed/keys/session-key.js";
-import { parseSealed } from "../../src/store/sealed/keys/header.js";
-import { fromSevenBitText, toSevenBitText } from "../../src/store/sealed/keys/seven-bit-text.js";
+import { SessionKey, parseSealed } from "../../src/store/sealed/keys/session-key.js";
+import { fromSevenBitText, toSevenBitText, openRecord, sealRecord } from "../../src/store/sealed/record.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { openRecord, sealRecord } from "../../src/store/sealed/record.js";
 import { anyMessage } from "../support/message-arbitraries.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -1,9 +1,9 @@
 import { withKey } from "../../testing/session-store/store-case.js";
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
 import type { OwnerExportOptions } from "../../src/memory/sessions/requests.js";
-import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
+import type { EncryptionOptions } from "../../src/store/sealed/keys/key-ring.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";

@@ -7,8 +7,8 @@ import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js
 import { plainTexts } from "../../src/store/redis/whole-thread.js";
 import { RedisSessionStore, wireOf } from "../../src/store/redis-store/redis-session-store.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
-import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
-import type { SessionProblem } from "../../src/memory/sessions/problems.js";
+import type { EncryptionOptions } from "../../src/store/sealed/keys/key-ring.js";
+import type { SessionProblem } from "../../src/memory/sessions/stored-sessions.js";
 import { startContractServer } from "../contract/contract-server.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { ownServer } from "../support/own-server.js";

@@ -4,7 +4,7 @@ import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
-import { keyOf, type DataPart } from "../../src/store/redis/data-parts.js";
+import { keyOf, type DataPart } from "../../src/store/redis/keys.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { RedisSessionStoreOptions } from "../../src/store/redis/store-options.js";
 import { record, texts } from "../../testing/session-store/store-case.js";

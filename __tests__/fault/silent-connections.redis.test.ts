@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import type { MemoryEvent } from "../../src/base/events.js";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { record } from "../../testing/session-store/store-case.js";
 import { closedAfterEach } from "../support/closed-after-each.js";

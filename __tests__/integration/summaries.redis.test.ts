@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { ChatOpenAI } from "@langchain/openai";
-import { summaryMarkOf } from "../../src/conversation/messages/roles.js";
+import { summaryMarkOf } from "../../src/conversation/messages/message.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";

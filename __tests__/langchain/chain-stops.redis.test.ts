@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { writeTurn } from "../../src/memory/session/append-options.js";
+import { writeTurn } from "../../src/memory/session/append-input.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";

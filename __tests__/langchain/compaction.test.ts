@@ -12,7 +12,7 @@ import {
   RedisChatMemory,
   type ReducerLike,
 } from "../../src/entries/index.js";
-import { compactionIn } from "../../src/conversation/messages/calls.js";
+import { compactionIn } from "../../src/conversation/messages/content.js";
 import {
   answers,
   asked,

@@ -9,7 +9,7 @@ import {
   type MemorySettings,
 } from "../../src/entries/index.js";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
-import { tooLongIn } from "../../src/memory/turns/context-overflow.js";
+import { tooLongIn } from "../../src/memory/turns/fit-request.js";
 import { ToolModel } from "../support/agents.js";
 
 const lengthOf = (messages: readonly BaseMessage[]) => messages.reduce((sum, { text }) => sum + text.length, 0);

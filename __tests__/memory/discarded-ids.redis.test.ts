@@ -6,7 +6,7 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { asRead, record } from "../../testing/session-store/store-case.js";
-import type { EncryptionKeys } from "../../src/store/sealed/keys/encryption-options.js";
+import type { EncryptionKeys } from "../../src/store/sealed/keys/key-ring.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";

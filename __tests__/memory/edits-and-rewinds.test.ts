@@ -1,5 +1,5 @@
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
-import { maxTries } from "../../src/base/tries.js";
+import { maxTries } from "../../src/base/bounds.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
@@ -8,7 +8,7 @@ import { asRead } from "../../testing/session-store/store-case.js";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { join } from "node:path";
 import { StoreError } from "../../src/base/errors.js";
-import { writeTurn } from "../../src/memory/session/append-options.js";
+import { writeTurn } from "../../src/memory/session/append-input.js";
 import { readTree } from "../support/source-tree.js";
 
 const messages = () => [human("one", "m1"), human("two", "m2"), ai("three", { id: "m3" })];

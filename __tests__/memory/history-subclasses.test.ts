@@ -4,7 +4,7 @@ import { createAgent } from "langchain";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
-import type { AppendOptions, AppendOutcome } from "../../src/memory/session/append-options.js";
+import type { AppendOptions, AppendOutcome } from "../../src/memory/session/append-input.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";

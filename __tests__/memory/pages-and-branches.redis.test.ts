@@ -1,7 +1,7 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import { identifyRecord } from "../../src/store/codec/message-ids.js";
+import { identifyRecord } from "../../src/store/codec/identify-record.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";

@@ -2,7 +2,7 @@ import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js
 import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
-import { usageOf } from "../../src/memory/session/encode-records.js";
+import { usageOf } from "../../src/memory/session/append-input.js";
 import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 import { ai, human } from "../support/messages.js";
 

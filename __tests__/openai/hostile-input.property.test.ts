@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { ConfigurationError } from "../../src/base/errors.js";
-import { jsonSnapshot } from "../../src/base/json-value.js";
+import { jsonSnapshot } from "../../src/base/json.js";
 import { MessageHistory } from "../../src/formats/openai/message-history.js";
 import { propertyRuns } from "../support/property-runs.js";
 

@@ -9,8 +9,7 @@ import {
 } from "@langchain/core/messages";
 import { InMemoryChatMessageHistory } from "@langchain/core/chat_history";
 import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
-import type { RecordError } from "../../src/base/errors.js";
-import { ConfigurationError } from "../../src/base/errors.js";
+import { type RecordError, ConfigurationError } from "../../src/base/errors.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { MessageHistory } from "../../src/formats/openai/message-history.js";
 import type { OpenAIMessage } from "../../src/formats/openai/message.js";

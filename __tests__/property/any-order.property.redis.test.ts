@@ -1,8 +1,8 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { ConflictError, StoreError } from "../../src/base/errors.js";
-import { summaryOf, type SessionDetails, type SessionSummary } from "../../src/store/contract/lists.js";
+import { summaryOf, type SessionDetails, type SessionSummary } from "../../src/store/contract/session-ref.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record } from "../../testing/session-store/store-case.js";
 import { owners, sessions, type ClientCommand, type Clients } from "../support/client-command.js";

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { roleOf } from "../../src/conversation/messages/roles.js";
+import { roleOf } from "../../src/conversation/messages/message.js";
 import { stepsOf } from "../../src/conversation/messages/steps.js";
-import type { ReductionOutcome } from "../../src/conversation/reducers/reduction-outcome.js";
+import type { ReductionOutcome } from "../../src/conversation/reducers/chat-history-reducer.js";
 import { ContextWindow } from "../../src/conversation/reducers/window/context-window.js";
 import { windowSettings } from "../../src/conversation/reducers/window/options.js";
 import { ConfigurationError, contextWindow, type WindowTrigger } from "../../src/entries/index.js";

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { roleOf } from "../../src/conversation/messages/roles.js";
-import { clipMarker } from "../../src/conversation/reducers/clip-tool-results.js";
-import type { ReductionOutcome } from "../../src/conversation/reducers/reduction-outcome.js";
+import { roleOf } from "../../src/conversation/messages/message.js";
+import { clipMarker } from "../../src/conversation/reducers/tool-result-reducer.js";
+import type { ReductionOutcome } from "../../src/conversation/reducers/chat-history-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";

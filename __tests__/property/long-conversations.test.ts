@@ -1,5 +1,5 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { findOrphanResults } from "../../src/conversation/messages/calls.js";
+import { findOrphanResults } from "../../src/conversation/messages/content.js";
 import { splitsStep, stepsOf } from "../../src/conversation/messages/steps.js";
 import { asReducer } from "../../src/conversation/reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";

@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
-import { validateConversation } from "../../src/conversation/structure/validate.js";
+import { repairConversation, validateConversation } from "../../src/conversation/structure/validate.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
 import { ChatHistoryRoundReducer } from "../../src/conversation/reducers/round-reducer.js";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { Cluster, Redis } from "ioredis";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { ClientCommand, Clients } from "../support/client-command.js";
 import { clientCommand } from "../support/client-commands.js";

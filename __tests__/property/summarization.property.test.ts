@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { roleOf, summaryMarkOf } from "../../src/conversation/messages/roles.js";
+import { roleOf, summaryMarkOf } from "../../src/conversation/messages/message.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";

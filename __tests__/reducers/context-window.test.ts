@@ -1,13 +1,13 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { contextWindow, type ReducerRequest } from "../../src/entries/index.js";
-import { roleOf } from "../../src/conversation/messages/roles.js";
+import { roleOf } from "../../src/conversation/messages/message.js";
 import { countMessages } from "../../src/conversation/tokens/counted-messages.js";
 import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import fc from "fast-check";
 import { requestSize } from "../../src/conversation/reducers/window/request-size.js";
-import { noteAsked } from "../../src/memory/session/encode-records.js";
+import { noteAsked } from "../../src/memory/session/append-input.js";
 import { characterCounter } from "../history-manager/instances.js";
 import { propertyRuns } from "../support/property-runs.js";
 

@@ -8,7 +8,7 @@ import {
   ChatHistoryTokenReducer,
   ChatHistoryTruncationReducer,
 } from "../../src/entries/index.js";
-import { roleOf } from "../../src/conversation/messages/roles.js";
+import { roleOf } from "../../src/conversation/messages/message.js";
 import { splitsStep } from "../../src/conversation/messages/steps.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

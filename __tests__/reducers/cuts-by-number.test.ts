@@ -1,8 +1,6 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
-import {
-  ChatHistoryTruncationReducer,
-  type ChatHistoryTruncationReducerOptions,
-} from "../../src/conversation/reducers/truncation-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import type { ChatHistoryTruncationReducerOptions } from "../../src/conversation/reducers/truncation-reducer.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import {
   ChatHistoryRoundReducer,

@@ -1,6 +1,6 @@
 import { ToolMessage, type MessageContent } from "@langchain/core/messages";
 import { BudgetError } from "../../src/base/errors.js";
-import { clipMarker } from "../../src/conversation/reducers/clip-tool-results.js";
+import { clipMarker } from "../../src/conversation/reducers/tool-result-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
 import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
 import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";

@@ -1,8 +1,8 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "../../src/conversation/messages/roles.js";
+import { roleOf } from "../../src/conversation/messages/message.js";
 import { ContextWindow } from "../../src/conversation/reducers/window/context-window.js";
 import { windowSettings } from "../../src/conversation/reducers/window/options.js";
-import { noteAsked } from "../../src/memory/session/encode-records.js";
+import { noteAsked } from "../../src/memory/session/append-input.js";
 import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { recordedConversations } from "../support/real-conversations.js";
 

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
 import { RedisSaver, RedisStore } from "langchain-redis-memory/checkpoint";
 import { redisRuns } from "langchain-redis-memory/runs";
-import { keyOf, namedKey, type DataPart } from "../../src/store/redis/data-parts.js";
+import { keyOf, namedKey, type DataPart } from "../../src/store/redis/keys.js";
 import { ownServer } from "../support/own-server.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { spoken } from "../runs/spoken-source.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { writeTurn } from "../../src/memory/session/append-options.js";
+import { writeTurn } from "../../src/memory/session/append-input.js";
 import { encodeMessage, turnNameOf } from "../../src/store/codec/encode-message.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";

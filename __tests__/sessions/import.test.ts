@@ -1,5 +1,5 @@
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import type { SessionImportOptions, SessionImportProblem } from "../../src/memory/sessions/import-lines.js";
+import type { SessionImportOptions, SessionImportProblem } from "../../src/memory/sessions/import-sessions.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { creating, wholeState } from "../../testing/session-store/copy-cases.js";
 import { records } from "../../testing/session-store/store-case.js";

@@ -1,6 +1,5 @@
-import { ListWrites } from "../../src/store/redis-lists/list-writes.js";
+import { ListWrites, RedisLists } from "../../src/store/redis-lists/session-lists.js";
 import { StoreError } from "../../src/base/errors.js";
-import { RedisLists } from "../../src/store/redis-lists/session-lists.js";
 import type { ScriptRunner } from "../../src/store/redis/script-runner.js";
 import type { OwnerLists } from "../../src/store/redis-lists/owner-lists.js";
 

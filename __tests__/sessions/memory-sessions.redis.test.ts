@@ -1,4 +1,4 @@
-import { cursorText } from "../../src/memory/sessions/cursor.js";
+import { cursorText } from "../../src/memory/sessions/stored-sessions.js";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";

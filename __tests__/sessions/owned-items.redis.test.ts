@@ -1,7 +1,7 @@
 import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
-import type { SessionProblem } from "../../src/memory/sessions/problems.js";
+import type { EncryptionOptions } from "../../src/store/sealed/keys/key-ring.js";
+import type { SessionProblem } from "../../src/memory/sessions/stored-sessions.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { human } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

@@ -7,7 +7,7 @@ import { interceptedClient, type Intercept } from "../../tools/testkit/proxies/i
 import { listOf } from "../support/listed-sessions.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { OwnerLists } from "../../src/store/redis-lists/owner-lists.js";
-import type { ListPlace } from "../../src/store/contract/lists.js";
+import type { ListPlace } from "../../src/store/contract/session-ref.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const client = sharedClient();

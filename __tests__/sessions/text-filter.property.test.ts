@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { decodeRecord } from "../../src/store/codec/decode-record.js";
 import { encodeMessage } from "../../src/store/codec/encode-message.js";
 import { textOf } from "../../src/conversation/messages/content.js";
-import { foldedText, textFilter } from "../../src/memory/sessions/text-filter.js";
+import { foldedText, textFilter } from "../../src/memory/sessions/search-requests.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 /** Characters that are escaped, composed, compatible with others, or of several letters as capitals. */

@@ -1,8 +1,8 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import type { Redis } from "ioredis";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import { summaryOf } from "../../src/store/contract/lists.js";
+import { summaryOf } from "../../src/store/contract/session-ref.js";
 import { asRead, forkOf, human, record } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

@@ -1,5 +1,4 @@
-import { connectionOptions } from "../../src/store/redis/connection-options.js";
-import { urlOptions } from "../../src/store/redis/connection-url.js";
+import { connectionOptions, urlOptions } from "../../src/store/redis/connection-options.js";
 
 const translated = (config: Readonly<Record<string, unknown>>) => connectionOptions("RedisSessionStore", config);
 

@@ -1,5 +1,4 @@
-import { sessionKeys } from "../../src/store/redis/keys.js";
-import { logSum } from "../../src/store/redis/keys.js";
+import { sessionKeys, logSum } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { replacing } from "../../testing/session-store/replaced-session.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";

@@ -1,5 +1,5 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import { readLog } from "../../src/store/contract/copies.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { sessionKeys, type SessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";

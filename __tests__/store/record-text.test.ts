@@ -1,4 +1,4 @@
-import { ownerMark, ownerMarkIn, withOwnerMark } from "../../src/store/contract/record-text.js";
+import { ownerMark, ownerMarkIn, withOwnerMark } from "../../src/store/contract/append-decision.js";
 
 const marked = (owner: string, data: object = {}) =>
   JSON.stringify({ type: "human", data, meta: { v: 1, owner: ownerMark(owner) } });

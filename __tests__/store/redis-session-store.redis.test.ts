@@ -1,11 +1,11 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { createHash } from "node:crypto";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";

@@ -1,6 +1,6 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { refreshedOnRead } from "../../src/store/contract/refreshing-store.js";
+import { refreshedOnRead } from "../../src/store/contract/groups.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { record, records } from "../../testing/session-store/store-case.js";
 

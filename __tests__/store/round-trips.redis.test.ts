@@ -1,7 +1,6 @@
 import { Redis } from "ioredis";
-import { ConnectionWatch, openConnection } from "../../src/store/redis/connection.js";
+import { ConnectionWatch, openConnection, type RedisClient } from "../../src/store/redis/connection.js";
 import { RoundTrips } from "../../src/store/redis/round-trips.js";
-import type { RedisClient } from "../../src/store/redis/client.js";
 import { freePort } from "../../tools/testkit/servers/redis-server.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 import { script } from "../../src/store/redis/script.js";

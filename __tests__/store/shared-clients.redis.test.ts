@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { Redis, type RedisOptions } from "ioredis";
-import { corkForTick } from "../../src/store/redis/client.js";
+import { corkForTick } from "../../src/store/redis/connection.js";
 import { sendTogether } from "../../src/store/redis/script-runner.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record, texts } from "../../testing/session-store/store-case.js";

@@ -1,7 +1,6 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog, type CopiedTurn, type CopyPage } from "../../src/store/contract/copies.js";
 import { logSum, sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import type { CopiedTurn, CopyPage } from "../../src/store/contract/copies.js";
 import { replacing } from "../../testing/session-store/replaced-session.js";
 import { storedTurn, record, texts } from "../../testing/session-store/store-case.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";

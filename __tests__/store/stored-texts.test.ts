@@ -1,4 +1,4 @@
-import type { SessionEdits } from "../../src/store/contract/edits.js";
+import type { SessionEdits } from "../../src/store/contract/session-writes.js";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
 import type { SessionStoreCore } from "../../src/store/contract/session-store.js";
 import type { Stored, StoredText, WithoutTexts, WithTexts } from "../../src/store/contract/stored-texts.js";

@@ -1,12 +1,11 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import fc from "fast-check";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { idHash, sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { storedTurn, asRead, forkOf } from "../../testing/session-store/store-case.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
-import type { NewRecord } from "../../src/store/contract/session-writes.js";
-import type { LessenedTurn } from "../../src/store/contract/turns.js";
+import type { NewRecord, LessenedTurn } from "../../src/store/contract/session-writes.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";

@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { callIdsOf, callsOf } from "../../src/conversation/messages/calls.js";
-import { callsAgree } from "../../src/conversation/messages/copies/call-copies.js";
+import { callIdsOf, callsOf } from "../../src/conversation/messages/content.js";
+import { callsAgree } from "../../src/conversation/messages/copies/provider-fields.js";
 import { adapters } from "../../src/conversation/structure/adapters/adapter.js";
-import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
+import { repairConversation } from "../../src/conversation/structure/validate.js";
 import { nativeAnswers } from "../support/native-answers.js";
 
 const said = { text: "I look.", thought: "It may be cold.", args: { place: "Kiel", days: [1, 2] } };

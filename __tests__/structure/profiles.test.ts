@@ -1,7 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
-import { validateConversation } from "../../src/conversation/structure/validate.js";
+import { repairConversation, validateConversation } from "../../src/conversation/structure/validate.js";
 import type { StructureProfile } from "../../src/conversation/structure/profiles/profile.js";
 import { ai, human, system } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";

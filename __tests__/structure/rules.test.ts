@@ -9,10 +9,9 @@ import {
 } from "@langchain/core/messages";
 import { type Adapter, adapters } from "../../src/conversation/structure/adapters/adapter.js";
 import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
+import { repairConversation, validateConversation } from "../../src/conversation/structure/validate.js";
 import type { RepairOptions } from "../../src/conversation/structure/options.js";
 import { ruleIds, structureRules, type StructureRule } from "../../src/conversation/structure/rules/rules.js";
-import { validateConversation } from "../../src/conversation/structure/validate.js";
 import type { StructureProfile } from "../../src/conversation/structure/profiles/profile.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";

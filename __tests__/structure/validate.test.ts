@@ -1,7 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { builtInProfiles } from "../../src/conversation/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
-import { assertConversation, validateConversation } from "../../src/conversation/structure/validate.js";
+import {
+  repairConversation,
+  assertConversation,
+  validateConversation,
+} from "../../src/conversation/structure/validate.js";
 import type { StructurePurpose } from "../../src/conversation/structure/rules/rules.js";
 import { ConfigurationError, StructureError } from "../../src/base/errors.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";

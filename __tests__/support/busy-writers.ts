@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatHistoryTruncationReducer, MemoryError, RedisChatMemory, StoreError } from "langchain-redis-memory";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { uniquePrefix } from "./shared-redis.js";
 
 /** A turn that a writer sent, again and again until it was acknowledged or the writer gave up. */

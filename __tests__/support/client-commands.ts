@@ -1,9 +1,8 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import fc from "fast-check";
-import type { SessionLabel } from "../../src/store/contract/lists.js";
+import type { SessionLabel } from "../../src/store/contract/session-ref.js";
 import { byId, listOf } from "./listed-sessions.js";
-import type { NewRecord } from "../../src/store/contract/session-writes.js";
-import type { LessenedTurn } from "../../src/store/contract/turns.js";
+import type { NewRecord, LessenedTurn } from "../../src/store/contract/session-writes.js";
 import {
   called,
   command,

@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { summaryKey } from "../../src/conversation/messages/roles.js";
+import { summaryKey } from "../../src/conversation/messages/message.js";
 
 /** One letter a message: what kind of message stands there, and what it calls or answers. */
 export interface Sketch {

@@ -1,5 +1,5 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { callIdsOf } from "../../src/conversation/messages/calls.js";
+import { callIdsOf } from "../../src/conversation/messages/content.js";
 import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 
 let made = 0;

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { findOrphanResults } from "../../src/conversation/messages/calls.js";
-import { roleOf } from "../../src/conversation/messages/roles.js";
+import { findOrphanResults } from "../../src/conversation/messages/content.js";
+import { roleOf } from "../../src/conversation/messages/message.js";
 import { splitsStep } from "../../src/conversation/messages/steps.js";
 import { propertyRuns } from "./property-runs.js";
 

@@ -1,6 +1,6 @@
 import { RedisChatMemory } from "langchain-redis-memory";
 import { validateConversation } from "langchain-redis-memory/structure";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import type { Journal, JournalEntry } from "./busy-writers.js";
 
 /** What a comparison of a journal with the stored sessions found; each list names turns or sessions. */

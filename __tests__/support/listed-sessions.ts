@@ -1,4 +1,4 @@
-import type { ListPlace, SessionSummary } from "../../src/store/contract/lists.js";
+import type { ListPlace, SessionSummary } from "../../src/store/contract/session-ref.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 
 /** All sessions of an owner's list, in pages. */

@@ -1,13 +1,18 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { storedTurn, reductionsOf } from "../../testing/session-store/store-case.js";
 import fc from "fast-check";
 import { createHash } from "node:crypto";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
-import type { AppendRequest, IdentifiedRecord, NewRecord } from "../../src/store/contract/session-writes.js";
-import type { SideChanges } from "../../src/store/contract/side-fields.js";
+import type {
+  AppendRequest,
+  IdentifiedRecord,
+  NewRecord,
+  SideChanges,
+  LessenedTurn,
+  TurnClaim,
+} from "../../src/store/contract/session-writes.js";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
-import type { LessenedTurn, TurnClaim } from "../../src/store/contract/turns.js";
 
 /**
  * A store under random commands: what it was called, and the views that were read from it, as the other store's were.

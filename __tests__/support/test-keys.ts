@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { EncryptionKey, EncryptionKeys } from "../../src/store/sealed/keys/encryption-options.js";
+import type { EncryptionKey, EncryptionKeys } from "../../src/store/sealed/keys/key-ring.js";
 
 /** A key for tests: the same for the same id. */
 export function testKey(id: string): EncryptionKey {

@@ -1,7 +1,5 @@
 import { AIMessage, HumanMessage, type MessageContent } from "@langchain/core/messages";
-import { imageTokens } from "../../src/conversation/tokens/formulas/media-cost.js";
-import { messageCost } from "../../src/conversation/tokens/formulas/message-cost.js";
-import { imageSize } from "../../src/conversation/tokens/formulas/image-size.js";
+import { imageTokens, messageCost, imageSize } from "../../src/conversation/tokens/formulas/message-cost.js";
 
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const onePixel = 85 + 170;

@@ -4,8 +4,7 @@ import { referenceCount, referencePieces } from "./reference.js";
 import { anyText } from "./texts.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { encodings, loadTally } from "../../src/conversation/tokens/encoder/encodings.js";
-import { BytePairMerge } from "../../src/conversation/tokens/encoder/byte-pair-merge.js";
-import { type PackedRanks, Vocabulary } from "../../src/conversation/tokens/encoder/vocabulary.js";
+import { BytePairMerge, type PackedRanks, Vocabulary } from "../../src/conversation/tokens/encoder/token-tally.js";
 
 describe.each([
   ["o200k_base", splitO200k],

@@ -3,7 +3,7 @@ import { Cluster as Cluster5 } from "ioredis5";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { redisRuns } from "langchain-redis-memory/runs";
 import { sessionKeys } from "../../src/store/redis/keys.js";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { all, chunksOf, spoken } from "../runs/spoken-source.js";
 import { readAll } from "../runs/visiting-readers.js";
 import { writeWhile, type Journal } from "../support/busy-writers.js";

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { compare, nothingBroken } from "../support/journal-check.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";

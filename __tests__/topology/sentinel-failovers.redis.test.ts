@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { writeWhile, type Journal } from "../support/busy-writers.js";
 import { compare, nothingBroken, nothingElseBroken } from "../support/journal-check.js";
 import { startSentinels, type PrivateSentinels } from "../../tools/testkit/servers/redis-sentinel.js";

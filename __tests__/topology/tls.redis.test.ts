@@ -1,8 +1,8 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import type { RedisClient } from "../../src/store/redis/client.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
 import { record } from "../../testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { compare, nothingBroken } from "../support/journal-check.js";

@@ -1,4 +1,4 @@
-import type { TurnSettings } from "../../src/memory/session/append-options.js";
+import type { TurnSettings } from "../../src/memory/session/append-input.js";
 import { nextStep, type AppendReply } from "../../src/memory/session/append-turn.js";
 
 const cut = { to: 0 } as never;

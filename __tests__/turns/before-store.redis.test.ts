@@ -7,7 +7,7 @@ import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
-import { writeTurn } from "../../src/memory/session/append-options.js";
+import { writeTurn } from "../../src/memory/session/append-input.js";
 import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";

@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { writeTurn } from "../../src/memory/session/append-options.js";
+import { writeTurn } from "../../src/memory/session/append-input.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sketch, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";

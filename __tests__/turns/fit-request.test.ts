@@ -6,7 +6,7 @@ import {
   type ContextWindowOptions,
   type MemoryEvent,
 } from "../../src/entries/index.js";
-import { writeTurn } from "../../src/memory/session/append-options.js";
+import { writeTurn } from "../../src/memory/session/append-input.js";
 import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { fitRefused, fitRequest } from "../../src/memory/turns/fit-request.js";
 import { Turn } from "../../src/memory/turns/turn.js";

@@ -1,7 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import type { HistoryManagerOptions, ModelCallRequest } from "../../src/doors/tool-loop/history-manager-options.js";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
-import { writeTurn } from "../../src/memory/session/append-options.js";
+import { writeTurn } from "../../src/memory/session/append-input.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";

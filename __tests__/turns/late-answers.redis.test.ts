@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { ChatMemoryModule } from "../../src/memory/histories/chat-memory-module.js";
 import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
-import { writeTurn } from "../../src/memory/session/append-options.js";
+import { writeTurn } from "../../src/memory/session/append-input.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";

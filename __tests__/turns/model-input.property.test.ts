@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { roleOf } from "../../src/conversation/messages/roles.js";
+import { roleOf } from "../../src/conversation/messages/message.js";
 import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { modelInput, type ModelInput, planFor } from "../../src/conversation/structure/seam/model-input.js";

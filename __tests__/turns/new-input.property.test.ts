@@ -4,7 +4,7 @@ import { RedisChatMessageHistory, sessionOf } from "../../src/memory/histories/r
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { Block } from "../../src/conversation/messages/content.js";
-import { refusedMark } from "../../src/conversation/messages/refused-questions.js";
+import { refusedMark } from "../../src/conversation/messages/change-message.js";
 import { openTurn, type OpenTurn } from "../../src/memory/turns/open-turn.js";
 import { propertyRuns } from "../support/property-runs.js";
 

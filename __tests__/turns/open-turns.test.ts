@@ -1,9 +1,9 @@
-import { wholeLog } from "../../src/store/contract/session-pages.js";
+import { wholeLog } from "../../src/store/contract/copies.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { RedisChatMessageHistory, sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
-import { writeTurn } from "../../src/memory/session/append-options.js";
+import { writeTurn } from "../../src/memory/session/append-input.js";
 import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../../src/memory/turns/open-turn.js";
 import { ai, human, system, tool } from "../support/messages.js";
 

@@ -6,7 +6,7 @@ import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js
 import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
-import { writeTurn, type TurnSettings } from "../../src/memory/session/append-options.js";
+import { writeTurn, type TurnSettings } from "../../src/memory/session/append-input.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import { messagesOfTurn, replacedTail } from "../../src/memory/session/turn-messages.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";

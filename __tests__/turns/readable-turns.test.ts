@@ -4,7 +4,7 @@ import { summaryMessage, summaryText } from "../../src/conversation/messages/sum
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
 import { openTurn } from "../../src/memory/turns/open-turn.js";
-import { readableTurn } from "../../src/memory/turns/readable-turn.js";
+import { readableTurn } from "../../src/memory/turns/commit-reduced.js";
 import { ai, human, system } from "../support/messages.js";
 
 const item = { type: "compaction", id: "cmp_1", encrypted_content: "gAAAA-sealed==" };

@@ -11,8 +11,8 @@ import {
   withRedisMemory,
 } from "../../src/entries/index.js";
 import { readEarlierTool } from "../../src/entries/tool-loop.js";
-import { refusedMark, withoutRefused } from "../../src/conversation/messages/refused-questions.js";
-import { refusedMarkOf } from "../../src/conversation/messages/roles.js";
+import { refusedMark, withoutRefused } from "../../src/conversation/messages/change-message.js";
+import { refusedMarkOf } from "../../src/conversation/messages/message.js";
 import { refusedForGood } from "../../src/memory/turns/refused-for-good.js";
 import { ai, human } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { maxListLimit, type ListPlace } from "../../src/store/contract/lists.js";
+import { maxListLimit, type ListPlace } from "../../src/store/contract/session-ref.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { remainsOf } from "../damage.js";

@@ -1,10 +1,7 @@
 import { Command } from "commander";
-import type { SessionProblem } from "../../src/memory/sessions/problems.js";
-import {
-  reencryptAll,
-  type ReencryptProgress,
-  type ReencryptRequest,
-} from "../../src/memory/sessions/reencrypt-sessions.js";
+import type { SessionProblem } from "../../src/memory/sessions/stored-sessions.js";
+import { reencryptAll } from "../../src/memory/sessions/reencrypt-sessions.js";
+import type { ReencryptProgress, ReencryptRequest } from "../../src/memory/sessions/reencrypt-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { problemOf } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";

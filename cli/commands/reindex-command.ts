@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { SessionProblem } from "../../src/memory/sessions/problems.js";
+import type { SessionProblem } from "../../src/memory/sessions/stored-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { problemOf } from "../damage.js";

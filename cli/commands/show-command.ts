@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
 import type { HistoryStats, PageItem } from "../../src/memory/session/screen-pages.js";
 import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
-import { roleOf } from "../../src/conversation/messages/roles.js";
+import { roleOf } from "../../src/conversation/messages/message.js";
 import { countOf } from "../../src/conversation/tokens/counted-messages.js";
 import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { describeSession } from "../all-sessions.js";

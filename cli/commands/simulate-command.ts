@@ -11,7 +11,7 @@ import { DataError, UsageError } from "../failure.js";
 import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { collected, positiveOperand } from "../operands.js";
-import { valueIn } from "../../src/conversation/messages/values.js";
+import { valueIn } from "../../src/conversation/messages/message.js";
 import { policiesFor, reducerOf, reducerSpecHelp, type SummarySetting } from "../reducer-spec.js";
 import type { Column } from "../fitting-columns.js";
 import type { Screen } from "../screen.js";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { countOthers } from "../../src/store/redis-lists/kinds.js";
-import type { SessionDetails } from "../../src/store/contract/lists.js";
+import type { SessionDetails } from "../../src/store/contract/session-ref.js";
 import { allSessions } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { reviveMessage } from "../../src/store/codec/decode-record.js";
-import { isRecord } from "../../src/conversation/messages/values.js";
+import { isRecord } from "../../src/conversation/messages/message.js";
 import { DataError } from "../failure.js";
 
 /**

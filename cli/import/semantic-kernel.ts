@@ -1,4 +1,4 @@
-import { isRecord } from "../../src/conversation/messages/values.js";
+import { isRecord } from "../../src/conversation/messages/message.js";
 import type { ContentPart, OpenAIMessage } from "../../src/formats/openai/message.js";
 import { DataError } from "../failure.js";
 

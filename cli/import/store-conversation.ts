@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { digestMessage } from "../../src/store/codec/encode-message.js";
-import { ownIdOf } from "../../src/store/codec/message-ids.js";
+import { ownIdOf } from "../../src/conversation/messages/message.js";
 import { ConflictError, RecordError } from "../../src/base/errors.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { shortHash } from "../../src/base/ids.js";

@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { reviveMessage } from "../../src/store/codec/decode-record.js";
 import { RecordError } from "../../src/base/errors.js";
 import type { LegacyMessage } from "../../src/store/codec/read-legacy-messages.js";
-import { exactValueIn, isRecord, without } from "../../src/conversation/messages/values.js";
+import { exactValueIn, isRecord, without } from "../../src/conversation/messages/message.js";
 import { shortHash } from "../../src/base/ids.js";
 import { UsageError } from "../failure.js";
 import { linesOfFile } from "../lines-of-file.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { encodeContent } from "../../src/store/codec/encode-message.js";
-import { type Fields, fieldsOf, without } from "../../src/conversation/messages/values.js";
+import { type Fields, fieldsOf, without } from "../../src/conversation/messages/message.js";
 
 /**
  * True if a stored message holds every text and number of the JSON that it was read from. Works on the JSON itself, so

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "../../src/conversation/messages/roles.js";
+import { roleOf } from "../../src/conversation/messages/message.js";
 import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
 import { countOf } from "../../src/conversation/tokens/counted-messages.js";
 import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";

@@ -1,4 +1,4 @@
-export type { StoreErrorCode } from "../base/error-codes.js";
+export type { StoreErrorCode } from "../base/errors.js";
 export {
   BudgetError,
   ConfigurationError,
@@ -19,19 +19,19 @@ export type {
   EncryptionKeys,
   EncryptionKeySource,
   EncryptionOptions,
-} from "../store/sealed/keys/encryption-options.js";
+} from "../store/sealed/keys/key-ring.js";
 
 export type { Round } from "../conversation/messages/rounds.js";
-export { summaryMarkOf, type SummaryMark } from "../conversation/messages/roles.js";
+export { summaryMarkOf, type SummaryMark } from "../conversation/messages/message.js";
 
 export { InMemorySessionStore } from "../store/in-memory/in-memory-session-store.js";
 export type { InMemorySessionStoreOptions } from "../store/in-memory/in-memory-session-store.js";
-export type { RedisClient } from "../store/redis/client.js";
+export type { RedisClient } from "../store/redis/connection.js";
 export { RedisSessionStore } from "../store/redis-store/redis-session-store.js";
 export type { ConnectionSource, RedisSessionStoreOptions, RedisStoreSettings } from "../store/redis/store-options.js";
-export type { StoreSettings, StoreSource } from "../memory/session/open-store.js";
+export type { StoreSettings, StoreSource } from "../memory/session/stored-forms.js";
 export type { SessionStore } from "../store/contract/session-store.js";
-export type { SideChanges } from "../store/contract/side-fields.js";
+export type { SideChanges } from "../store/contract/session-writes.js";
 
 export {
   approximateCounter,
@@ -48,19 +48,19 @@ export {
 export type { ToolDefinitionLike } from "../conversation/tokens/formulas/tools-cost.js";
 export type { TokenCounter } from "../conversation/tokens/token-counter.js";
 
-export type { SectionOptions, SystemMessages } from "../conversation/messages/sections.js";
+export type { SectionOptions, SystemMessages } from "../conversation/messages/steps.js";
 export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../conversation/reducers/as-reducer.js";
 export {
   ChatHistoryReducer,
   type ReducerInput,
   type ReducerRequest,
 } from "../conversation/reducers/chat-history-reducer.js";
-export type { ReductionOutcome, ReductionReason } from "../conversation/reducers/reduction-outcome.js";
+export type { ReductionOutcome, ReductionReason } from "../conversation/reducers/chat-history-reducer.js";
 export type { SummaryModel } from "../conversation/reducers/summary/summarizer.js";
 export type { SummaryRole } from "../conversation/messages/summary-message.js";
 export type { ChatHistorySummarizationReducerOptions } from "../conversation/reducers/summary/summarization-options.js";
 export { ChatHistorySummarizationReducer } from "../conversation/reducers/summary/summarization-reducer.js";
-export type { TokenBudgetOptions } from "../conversation/reducers/token-budget.js";
+export type { TokenBudgetOptions } from "../conversation/reducers/token-reducer.js";
 export {
   ChatHistoryRoundReducer,
   type ChatHistoryRoundReducerOptions,
@@ -79,7 +79,7 @@ export {
 } from "../conversation/reducers/truncation-reducer.js";
 export { contextWindow } from "../conversation/reducers/window/context-window.js";
 export type { ContextWindowOptions } from "../conversation/reducers/window/options.js";
-export type { WindowTrigger } from "../conversation/reducers/window/trigger.js";
+export type { WindowTrigger } from "../conversation/reducers/window/options.js";
 export { pipeReducers } from "../conversation/reducers/pipe-reducers.js";
 
 export {
@@ -92,17 +92,17 @@ export {
 export { RedisChatMemory } from "../memory/histories/redis-chat-memory.js";
 export type { HistoryIdentity } from "../memory/session/identity.js";
 export { sessionConfig, type SessionConfig, type SessionFields } from "../memory/session/identity.js";
-export type { SessionMetadata, SessionNames } from "../memory/session/labels.js";
-export type { WithTurnOptions } from "../memory/session/hold/options.js";
+export type { SessionMetadata, SessionNames } from "../memory/session/identity.js";
+export type { WithTurnOptions } from "../memory/session/hold/local-holds.js";
 export type { MemoryTurn } from "../memory/turns/manual-turn.js";
 export {
   RedisChatMessageHistory,
   type RedisChatMessageHistoryOptions,
 } from "../memory/histories/redis-chat-message-history.js";
-export type { AppendOptions, AppendOutcome, TurnWrite } from "../memory/session/append-options.js";
-export type { ForkOptions } from "../memory/sessions/fork-session.js";
+export type { AppendOptions, AppendOutcome, TurnWrite } from "../memory/session/append-input.js";
+export type { ForkOptions } from "../memory/sessions/copy-session.js";
 export type { HistoryStats, MessagePage, PageItem, PageOptions } from "../memory/session/screen-pages.js";
-export type { ReductionSize, StoredReduction } from "../store/contract/session-pages.js";
+export type { ReductionSize, StoredReduction } from "../store/contract/copies.js";
 export type { MemorySettings, RedisChatMemoryOptions } from "../memory/session/memory-context.js";
 export type { BeforeStore } from "../memory/session/stored-forms.js";
 

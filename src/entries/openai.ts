@@ -20,7 +20,7 @@ export type {
   RequestInstruction,
   RequestToolMessage,
   RequestUserMessage,
-} from "../formats/openai/request.js";
+} from "../formats/openai/message.js";
 export type { ChatHistoryLike } from "../formats/openai/saved-messages.js";
 export type { SimulatedCall } from "../conversation/messages/simulated-calls.js";
 export {

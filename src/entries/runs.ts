@@ -10,5 +10,5 @@ export {
   type StopOptions,
 } from "../runs/redis-runs.js";
 export type { Run, RunItem, ServerSentEventsOptions } from "../runs/run.js";
-export { sse, type EventStreamOptions, type ServerSentEvent, type ServerSentEvents } from "../runs/event-stream.js";
+export { sse, type EventStreamOptions, type ServerSentEvent, type ServerSentEvents } from "../runs/run.js";
 export type { RunEnd, RunEndState } from "../runs/run-log.js";

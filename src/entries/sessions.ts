@@ -1,10 +1,10 @@
 export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "../store/codec/read-legacy-messages.js";
-export type { ListsProgress, SessionAccess } from "../store/contract/lists.js";
+export type { ListsProgress, SessionAccess } from "../store/contract/session-ref.js";
 export type {
   SessionImportOptions,
   SessionImportProblem,
   SessionImportSummary,
-} from "../memory/sessions/import-lines.js";
+} from "../memory/sessions/import-sessions.js";
 export { MemorySessions } from "../memory/sessions/memory-sessions.js";
 export type {
   OwnerErasure,
@@ -22,7 +22,7 @@ export type {
   SessionSearch,
   SessionSearchOptions,
 } from "../memory/sessions/search-requests.js";
-export type { SessionProblem } from "../memory/sessions/problems.js";
+export type { SessionProblem } from "../memory/sessions/stored-sessions.js";
 export type { ReencryptProgress } from "../memory/sessions/reencrypt-sessions.js";
 export type { UsageSum } from "../base/events.js";
 export type { ListedSession, StoredSession } from "../memory/sessions/stored-sessions.js";

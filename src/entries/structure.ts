@@ -1,8 +1,8 @@
-export type { Speaker } from "../conversation/messages/roles.js";
-export type { Call } from "../conversation/messages/calls.js";
+export type { Speaker } from "../conversation/messages/message.js";
+export type { Call } from "../conversation/messages/content.js";
 export { editMessage, type MessageEdit } from "../conversation/messages/copies/edit-message.js";
-export type { CallChange } from "../conversation/messages/copies/edits.js";
-export type { Redaction } from "../conversation/messages/copies/clean-value.js";
+export type { CallChange } from "../conversation/messages/copies/plain-answer.js";
+export type { Redaction } from "../conversation/messages/copies/redact.js";
 export { redact } from "../conversation/messages/copies/redact.js";
 export { assertConversation, validateConversation } from "../conversation/structure/validate.js";
 export type { StructureOptions } from "../conversation/structure/options.js";
@@ -11,7 +11,7 @@ export { toModel, type ToModelOptions, type ToModelResult } from "../conversatio
 export { wired, type WiredModelOptions } from "../conversation/reducers/wired.js";
 export type { Adapter } from "../conversation/structure/adapters/adapter.js";
 export { builtInProfiles, type BuiltInProfile } from "../conversation/structure/profiles/built-in-profiles.js";
-export { repairConversation } from "../conversation/structure/repair-conversation.js";
+export { repairConversation } from "../conversation/structure/validate.js";
 export type { RepairedConversation } from "../conversation/structure/repair/repair.js";
 export type { RepairChoices, RepairOptions } from "../conversation/structure/options.js";
 export {
@@ -31,4 +31,4 @@ export {
   type DroppedCause,
   type LedgerWalk,
   type PrefixParts,
-} from "../conversation/structure/ledger/walk-ledger.js";
+} from "../conversation/structure/ledger.js";

@@ -13,12 +13,12 @@ import {
   SystemMessageChunk,
   ToolMessage,
   ToolMessageChunk,
-  type BaseMessage,
 } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../base/errors.js";
-import { isPropertyBag, startWalk, tagged, tagKey, tagValue, type Walk } from "../store/codec/tagged-values.js";
-import { untagValue } from "../store/codec/untagged-values.js";
-import { isRecord } from "../conversation/messages/values.js";
+import { isPropertyBag, startWalk, tagged, tagKey, tagValue, untagValue } from "../store/codec/tagged-values.js";
+import type { Walk } from "../store/codec/tagged-values.js";
+import { isRecord } from "../conversation/messages/message.js";
 
 /**
  * Chunks of a run as JSON. Values that JSON cannot hold have the tags of `tagged-values.ts`, and these kinds besides:

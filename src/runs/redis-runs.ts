@@ -12,15 +12,14 @@ import { checkOwnerName } from "../memory/session/identity.js";
 import type { MemoryContext } from "../memory/session/memory-context.js";
 import { checkSessionId, isWithin, limitedText, mostBytes, type SessionRef } from "../store/contract/session-ref.js";
 import { storedIds } from "../memory/turns/open-turn.js";
-import type { SaidToRun, SteeredRuns } from "../memory/turns/said-to-run.js";
+import type { SaidToRun, SteeredRuns } from "../memory/turns/turn-setting.js";
 import { RunProcess } from "./run-process.js";
 import { codeOf } from "./producer.js";
-import { Run, type RunItem } from "./run.js";
+import { Run, type RunItem, storedAnswer } from "./run.js";
 import { positionIn, runStart, type RunEndState, type RunPosition } from "./run-log.js";
 import type { StoredRun } from "./run-store.js";
 import { busy, WaitingStart } from "./start-queue.js";
 import { steerMessage } from "./steers.js";
-import { storedAnswer } from "./stored-answer.js";
 
 /** Options of {@link redisRuns}. */
 export interface RedisRunsOptions {

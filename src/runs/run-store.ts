@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import { unknownReply, type CallName } from "../store/redis/errors.js";
 import { runKeys, sessionKeys, type RunKeys } from "../store/redis/keys.js";
 import type { RedisWire } from "../store/redis-store/redis-session-store.js";
@@ -6,11 +7,14 @@ import { askText, runOnSession, sendAlone, type Command } from "../store/redis/s
 import type { Script } from "../store/redis/script.js";
 import type { KeyRing } from "../store/sealed/keys/key-ring.js";
 import { SealedTexts } from "../store/sealed/sealed-texts.js";
-import { refusalFrom, refuseOwner } from "../store/contract/refusals.js";
+import { refusalFrom, refuseOwner, sessionLabel } from "../store/contract/refusals.js";
 import type { SessionRef } from "../store/contract/session-ref.js";
 import { addToRunScript, beginRunScript, checkSessionScript, endRunScript, lookRunScript } from "./lua/scripts.js";
 import type { RunEnd } from "./run-log.js";
-import { runEndIn, runMetaIn } from "./stored-texts.js";
+import { RecordError } from "../base/errors.js";
+import { valueIn } from "../conversation/messages/message.js";
+import { lazy } from "../base/options.js";
+import type { Notice } from "./mailbox.js";
 
 /** The facts of a run that are known when it begins. */
 export interface RunMeta {
@@ -228,4 +232,50 @@ export class RunStore {
 
 function storedRun({ id }: SessionRef, [at, meta, end]: readonly [at: string, meta: string, end: string]): StoredRun {
   return { at, meta: runMetaIn(meta, id), end: end === "" ? undefined : runEndIn(end, id) };
+}
+
+const metaSchema = lazy(() =>
+  z.object({
+    ...{ turnId: z.string(), instance: z.string(), call: z.string() },
+    ...{ owner: z.optional(z.string()), key: z.optional(z.string()) },
+  }),
+);
+const endSchema = lazy(() =>
+  z.object({
+    state: z.enum(["waiting", "done", "stopped", "failed", "lost"]),
+    error: z.optional(z.string()),
+  }),
+);
+const letterSchema = lazy(() =>
+  z.object({
+    kind: z.enum(["follow", "leave", "stop", "news", "over"]),
+    ...{ at: z.string(), sessionId: z.string(), from: z.string() },
+  }),
+);
+
+/** The facts of a run, from their text. @throws RecordError `corrupt` */
+export function runMetaIn(text: unknown, sessionId: string): RunMeta {
+  return metaSchema().safeParse(jsonIn(text)).data ?? unreadable(sessionId);
+}
+
+/** The end of a run, from its text. @throws RecordError `corrupt` */
+export function runEndIn(text: unknown, sessionId: string): RunEnd {
+  return endSchema().safeParse(jsonIn(text)).data ?? unreadable(sessionId);
+}
+
+/** The notices in a text of the mail. Notices are hints, so those that cannot be read are left out. */
+export function noticesIn(text: unknown): Notice[] {
+  const notices = jsonIn(text);
+  return (Array.isArray(notices) ? notices : []).flatMap((notice) => letterSchema().safeParse(notice).data ?? []);
+}
+
+function jsonIn(text: unknown): unknown {
+  return typeof text === "string" ? valueIn(text) : undefined;
+}
+
+function unreadable(sessionId: string): never {
+  throw new RecordError(
+    `The run of ${sessionLabel(sessionId)} in Redis cannot be read. It expires by itself within a day.`,
+    { code: "corrupt" },
+  );
 }

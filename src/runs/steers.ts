@@ -3,13 +3,13 @@ import { coerceMessageLikeToMessage, type BaseMessage, type BaseMessageLike } fr
 import { ConfigurationError, ConflictError, MemoryError, StoreError } from "../base/errors.js";
 import { shortHash } from "../base/ids.js";
 import { changeMessage } from "../conversation/messages/change-message.js";
-import { roleOf } from "../conversation/messages/roles.js";
+import { roleOf } from "../conversation/messages/message.js";
 import { runKeys } from "../store/redis/keys.js";
 import type { Script } from "../store/redis/script.js";
 import type { RedisWire } from "../store/redis-store/redis-session-store.js";
 import { sessionLabel } from "../store/contract/refusals.js";
 import type { SessionRef } from "../store/contract/session-ref.js";
-import type { SaidToRun } from "../memory/turns/said-to-run.js";
+import type { SaidToRun } from "../memory/turns/turn-setting.js";
 import { ChunkReader, ChunkWriter } from "./chunk-text.js";
 import { addSteerScript, settleSteersScript, takeSteersScript } from "./lua/scripts.js";
 import { runTtlMs, type RunStore } from "./run-store.js";

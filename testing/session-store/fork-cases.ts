@@ -1,6 +1,5 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog, type CopiedRecord } from "../../src/store/contract/copies.js";
 import { strict as assert } from "node:assert";
-import type { CopiedRecord } from "../../src/store/contract/copies.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import {
   storedTurn,

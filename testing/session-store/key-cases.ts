@@ -1,8 +1,7 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
-import type { SessionRef } from "../../src/store/contract/session-ref.js";
-import type { StoredKey } from "../../src/store/contract/writer-keys.js";
+import type { SessionRef, StoredKey } from "../../src/store/contract/session-ref.js";
 import { replacing } from "./replaced-session.js";
 import { asRead, code, everything, human, record, texts, type StoreCase, type StoreContext } from "./store-case.js";
 

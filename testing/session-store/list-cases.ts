@@ -1,7 +1,7 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import { strict as assert } from "node:assert";
 import { code, records, type StoreCase, type StoreContext } from "./store-case.js";
-import type { ListPlace } from "../../src/store/contract/lists.js";
+import type { ListPlace } from "../../src/store/contract/session-ref.js";
 
 /** The ids in an owner's list, page by page. */
 export async function walk({ store }: Pick<StoreContext, "store">, owner: string, limit: number): Promise<string[][]> {

@@ -1,14 +1,11 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog, type StoredReduction } from "../../src/store/contract/copies.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { createHash } from "node:crypto";
 import { copySession, type CopyRequest } from "../../src/memory/sessions/copy-session.js";
-import type { StoredReduction } from "../../src/store/contract/session-pages.js";
-import type { StoredTurn } from "../../src/store/contract/turns.js";
+import type { StoredTurn, AppendRequest, NewRecord } from "../../src/store/contract/session-writes.js";
 import type { ReadState, SessionView } from "../../src/store/contract/session-reads.js";
-import type { SessionRef } from "../../src/store/contract/session-ref.js";
+import { type SessionRef, keyParts } from "../../src/store/contract/session-ref.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
-import type { AppendRequest, NewRecord } from "../../src/store/contract/session-writes.js";
-import { keyParts } from "../../src/store/contract/writer-keys.js";
 
 /** How to create the store under test. */
 export interface StoreSetup {

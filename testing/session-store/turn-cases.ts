@@ -1,8 +1,7 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import { strict as assert } from "node:assert";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
-import type { NewRecord } from "../../src/store/contract/session-writes.js";
-import type { TurnClaim } from "../../src/store/contract/turns.js";
+import type { NewRecord, TurnClaim } from "../../src/store/contract/session-writes.js";
 import { storedTurn, asRead, human, record, records, texts, type StoreCase, type StoreContext } from "./store-case.js";
 
 const name = "turn-name-0001";

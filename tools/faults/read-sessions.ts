@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/session-pages.js";
+import { readLog } from "../../src/store/contract/copies.js";
 import type { Redis } from "ioredis";
 import { encryption } from "./client/doors.js";
 import { openStores } from "./client/open-stores.js";
@@ -8,9 +8,9 @@ import { coverageIn } from "./journal/coverage.js";
 import { tokensIn } from "./journal/runs.js";
 import type { Topology } from "../testkit/topologies/topology.js";
 import { decodeView } from "../../src/memory/session/view.js";
-import { summaryMarkOf } from "../../src/conversation/messages/roles.js";
+import { summaryMarkOf } from "../../src/conversation/messages/message.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
-import { openStore } from "../../src/memory/session/open-store.js";
+import { openStore } from "../../src/memory/session/stored-forms.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 
 const atOnce = 20;

@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
-import { refusedMarkOf } from "../../../src/conversation/messages/roles.js";
+import { refusedMarkOf } from "../../../src/conversation/messages/message.js";
 import { ChatHistoryTruncationReducer } from "../../../src/conversation/reducers/truncation-reducer.js";
 import { RedisSessionStore } from "../../../src/store/redis-store/redis-session-store.js";
 import { Random } from "../../../tools/testkit/random.js";

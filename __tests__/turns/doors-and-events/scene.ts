@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import type { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
-import { refusedMarkOf } from "../../../src/conversation/messages/roles.js";
+import { refusedMarkOf } from "../../../src/conversation/messages/message.js";
 import { validateConversation } from "../../../src/conversation/structure/validate.js";
 import { doorOf, type Ask, type DoorName, type Question } from "./doors.js";
 import { SceneModel, wholeAnswer, wordOf } from "./scene-model.js";

@@ -1,4 +1,4 @@
-import { valueIn } from "../../../src/conversation/messages/values.js";
+import { valueIn } from "../../../src/conversation/messages/message.js";
 
 /** Characters of a text that is laid out; a longer one stays as it is. */
 const longest = 200_000;

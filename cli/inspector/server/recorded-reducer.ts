@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "../../../src/conversation/messages/roles.js";
+import { roleOf } from "../../../src/conversation/messages/message.js";
 import { ChatHistoryReducer } from "../../../src/conversation/reducers/chat-history-reducer.js";
 import type { Cut } from "../model/timeline.js";
 

@@ -1,12 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { findOrphanResults } from "../../../src/conversation/messages/calls.js";
-import {
-  builtInProfiles,
-  type BuiltInProfile,
-} from "../../../src/conversation/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../../src/conversation/structure/repair-conversation.js";
+import { findOrphanResults } from "../../../src/conversation/messages/content.js";
+import { builtInProfiles } from "../../../src/conversation/structure/profiles/built-in-profiles.js";
+import type { BuiltInProfile } from "../../../src/conversation/structure/profiles/built-in-profiles.js";
+import { repairConversation, validateConversation } from "../../../src/conversation/structure/validate.js";
 import { structureRules } from "../../../src/conversation/structure/rules/rules.js";
-import { validateConversation } from "../../../src/conversation/structure/validate.js";
 import { UsageError } from "../../failure.js";
 import type { Server } from "../../server.js";
 import type { Findings } from "../model/data.js";

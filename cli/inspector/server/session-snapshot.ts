@@ -1,7 +1,6 @@
 import { digestMessage } from "../../../src/store/codec/encode-message.js";
-import { summaryMarkOf } from "../../../src/conversation/messages/roles.js";
-import { stringIn } from "../../../src/conversation/messages/values.js";
-import type { StoredStats } from "../../../src/store/contract/session-pages.js";
+import { summaryMarkOf, stringIn } from "../../../src/conversation/messages/message.js";
+import type { StoredStats } from "../../../src/store/contract/copies.js";
 import type { TokenCounter } from "../../../src/conversation/tokens/token-counter.js";
 import { describeSession } from "../../all-sessions.js";
 import { damageOf, remainsOf } from "../../damage.js";

@@ -1,9 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { metaOf } from "../../../src/store/codec/decode-record.js";
-import { answeredId, callsOf, type Call } from "../../../src/conversation/messages/calls.js";
-import { refusedMarkOf, roleNameOf, roleOf } from "../../../src/conversation/messages/roles.js";
-import { stringIn } from "../../../src/conversation/messages/values.js";
-import { jsonText } from "../../../src/base/json-text.js";
+import { answeredId, callsOf, type Call } from "../../../src/conversation/messages/content.js";
+import { refusedMarkOf, roleNameOf, roleOf, stringIn } from "../../../src/conversation/messages/message.js";
+import { jsonText } from "../../../src/base/json.js";
 import { countOf } from "../../../src/conversation/tokens/counted-messages.js";
 import type { TokenCounter } from "../../../src/conversation/tokens/token-counter.js";
 import type { ShownCall, ShownMessage } from "../model/data.js";

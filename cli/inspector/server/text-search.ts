@@ -1,6 +1,5 @@
-import { jsonText } from "../../../src/base/json-text.js";
-import { callsOf } from "../../../src/conversation/messages/calls.js";
-import { textOf } from "../../../src/conversation/messages/content.js";
+import { jsonText } from "../../../src/base/json.js";
+import { callsOf, textOf } from "../../../src/conversation/messages/content.js";
 import type { Server } from "../../server.js";
 import type { FoundInSession, FoundSessions } from "../model/data.js";
 import { readLog } from "./log-reader.js";

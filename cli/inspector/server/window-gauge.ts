@@ -7,7 +7,7 @@ import {
   roomIn,
   type Counting,
 } from "../../../src/conversation/reducers/window/request-size.js";
-import { usageOf } from "../../../src/memory/session/encode-records.js";
+import { usageOf } from "../../../src/memory/session/append-input.js";
 import { approximateCounter } from "../../../src/conversation/tokens/counters/approximate-counter.js";
 import { tiktokenCounter } from "../../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { countMessages } from "../../../src/conversation/tokens/counted-messages.js";

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "./roles.js";
+import { roleOf } from "./message.js";
 
 /**
  * A human message and all up to the next human message. Messages before a session's first human message are round 0.

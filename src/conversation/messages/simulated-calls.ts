@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
-import { copyJson, isPlainObject, parseArguments } from "../../base/json-value.js";
+import { copyJson, isPlainObject, parseArguments } from "../../base/json.js";
 import { lazy, nonEmptyText, parseOptions } from "../../base/options.js";
 
 /** A call that no model made, with its result: models trust facts from tools more than facts from a system message. */

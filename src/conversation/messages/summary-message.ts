@@ -1,5 +1,5 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
-import { summaryKey, type SummaryMark, summaryMarkOf } from "./roles.js";
+import { summaryKey, type SummaryMark, summaryMarkOf } from "./message.js";
 
 /**
  * The role of a summary message.

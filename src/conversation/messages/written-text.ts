@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { contentText } from "./content.js";
-import { type Fields, fieldsOf, isRecord, stringIn } from "./values.js";
+import { type Fields, fieldsOf, isRecord, stringIn } from "./message.js";
 
 /** A chat model, an LLM, or any Runnable from messages to text or a message. */
 interface WritingModel {

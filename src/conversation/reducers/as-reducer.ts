@@ -1,6 +1,6 @@
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { toMessage } from "../messages/values.js";
+import { toMessage } from "../messages/message.js";
 import { ConfigurationError } from "../../base/errors.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 

@@ -1,9 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { mayCall } from "../messages/calls.js";
-import { roleOf } from "../messages/roles.js";
+import { mayCall } from "../messages/content.js";
+import { roleOf } from "../messages/message.js";
 import { turnFactor } from "../messages/rounds.js";
-import type { ViewLimit } from "./view-limit.js";
-import type { ChatHistoryReducer } from "./chat-history-reducer.js";
+import type { ViewLimit, ChatHistoryReducer } from "./chat-history-reducer.js";
 
 /** When views are reduced: between turns, awaited or not, wherever the limit is exceeded, or on request. */
 export type ReduceWhen = "between-turns" | "background" | "always" | "never";

@@ -1,11 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { cutByRounds } from "../messages/cut-by-count.js";
-import { sectionsOf, type SectionOptions } from "../messages/sections.js";
+import { cutByRounds } from "../messages/cuts.js";
+import { sectionsOf, type SectionOptions } from "../messages/steps.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../../base/options.js";
-import { ChatHistoryReducer } from "./chat-history-reducer.js";
-import { sectionFields } from "./options.js";
-import { cutOutcome, type ReductionOutcome } from "./reduction-outcome.js";
+import { ChatHistoryReducer, cutOutcome, type ReductionOutcome } from "./chat-history-reducer.js";
+import { sectionFields } from "./truncation-reducer.js";
 
 /** Options of {@link ChatHistoryRoundReducer}. */
 export interface ChatHistoryRoundReducerOptions extends SectionOptions {

@@ -1,11 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { cutByCount } from "../messages/cut-by-count.js";
-import { sectionsOf, type SectionOptions } from "../messages/sections.js";
+import { cutByCount } from "../messages/cuts.js";
+import { sectionsOf, type SectionOptions } from "../messages/steps.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../../base/options.js";
-import { ChatHistoryReducer } from "./chat-history-reducer.js";
-import { cutOutcome, type ReductionOutcome } from "./reduction-outcome.js";
-import { sectionFields } from "./options.js";
+import { ChatHistoryReducer, cutOutcome, type ReductionOutcome } from "./chat-history-reducer.js";
 
 /** Options of {@link ChatHistoryTruncationReducer}. */
 export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
@@ -65,3 +63,8 @@ export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
     return cutOutcome(messages, cutByCount(messages, sectionsOf(messages, sections), { target, threshold }));
   }
 }
+
+/** Schema fields of the options that say which messages always stay. */
+export const sectionFields = lazy(() => ({
+  systemMessages: z._default(z.enum(["all", "first", "latest"], 'must be "all", "first" or "latest"'), "all"),
+}));

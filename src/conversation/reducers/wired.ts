@@ -2,8 +2,8 @@ import { AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import type { MemoryEventHandler } from "../../base/events.js";
-import { fieldsOf, stringIn } from "../messages/values.js";
-import { prefixKey, stampAnswer } from "../structure/ledger/walk-ledger.js";
+import { fieldsOf, stringIn } from "../messages/message.js";
+import { prefixKey, stampAnswer } from "../structure/ledger.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { reportDropped, reportForeign, type RequestObserver } from "../structure/seam/model-input.js";
 import { readyFor, type ToModelResult } from "../structure/seam/to-model.js";

@@ -1,11 +1,9 @@
 import * as z from "zod/mini";
 import { lazy, parseOptions } from "../../base/options.js";
-import { frontMarks } from "./rules/mark-rules.js";
-import type { StructureCriteria, StructurePurpose } from "./rules/rules.js";
+import { frontMarks, type StructureCriteria, type StructurePurpose } from "./rules/rules.js";
 import type { BuiltInProfile } from "./profiles/built-in-profiles.js";
 import type { StructureProfile } from "./profiles/profile.js";
-import { profileOfModel } from "./profiles/of-model.js";
-import { resolveProfile } from "./profiles/resolve-profile.js";
+import { profileOfModel, resolveProfile } from "./profiles/resolve-profile.js";
 
 /** Options of structure validation: the profile, and facts about the request. */
 export interface StructureOptions {

@@ -1,12 +1,12 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { mayCall } from "../../conversation/messages/calls.js";
-import { roleOf } from "../../conversation/messages/roles.js";
+import { mayCall } from "../../conversation/messages/content.js";
+import { roleOf } from "../../conversation/messages/message.js";
 import type { ConversationSession } from "../../memory/session/conversation-session.js";
 import { firstOfBlock } from "../../memory/turns/new-input.js";
 import { idsOf, storedIds } from "../../memory/turns/open-turn.js";
 import { firstOpenStep } from "../../memory/turns/stop.js";
-import { withoutSummaries } from "./state.js";
+import { withoutSummaries } from "./run.js";
 
 /** A thread's state as its run answers it: the question, and the messages behind it from which the run goes on. */
 export interface AskedState {

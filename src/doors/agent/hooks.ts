@@ -1,30 +1,28 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { changeMessage } from "../../conversation/messages/change-message.js";
-import { roleOf } from "../../conversation/messages/roles.js";
+import { roleOf } from "../../conversation/messages/message.js";
 import { ConflictError, MemoryError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
 import { mayHold } from "../../memory/session/hold/acquire-hold.js";
-import type { HoldPolicy } from "../../memory/turns/defaults.js";
-import { checkpointerOf } from "../../memory/turns/langgraph-config.js";
+import type { HoldPolicy, TurnHolding } from "../../memory/turns/turn-setting.js";
+import { checkpointerOf, PartialOutput, stopSignal } from "../../memory/turns/stop.js";
 import { showAnswer } from "../../memory/turns/show-answer.js";
-import { PartialOutput, stopSignal } from "../../memory/turns/stop.js";
-import type { TurnHolding } from "../../memory/turns/turn-setting.js";
 import type { AskedState } from "./asked-question.js";
 import {
-  type CallRequest,
   changedResponse,
   isAnswer,
   messageOf,
   partsOf,
   preparedCall,
   toolsOf,
+  asAnswer,
+  isStructured,
+  structuredAnswer,
 } from "./model-call.js";
+import type { CallRequest, ResponseFormat } from "./model-call.js";
 import { onEndInCheckpoint } from "./observed-checkpointer.js";
-import { AgentRun, type RunSetting } from "./run.js";
-import { currentConfig, isPartOf } from "./run-place.js";
-import { turnIdOf } from "./state.js";
-import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
+import { AgentRun, type RunSetting, currentConfig, isPartOf, turnIdOf } from "./run.js";
 
 /** How a run holds its session, where runs of a session are serialized. */
 type Holding = { readonly owner: string } & HoldPolicy;

@@ -9,13 +9,12 @@ import type { BuiltInProfile } from "../../conversation/structure/profiles/built
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
 import { resolveProfileChoice } from "../../conversation/structure/profiles/resolve-profile.js";
 import { AgentHooks } from "./hooks.js";
-import { splitState } from "./state.js";
+import { splitState, currentConfig, namespaceOf, placeOf, type AgentRuntime } from "./run.js";
 import { askedState } from "./asked-question.js";
-import { currentConfig, namespaceOf, placeOf, type AgentRuntime } from "./run-place.js";
 import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../../memory/session/identity.js";
-import { holdPolicy, turnFields } from "../../memory/turns/defaults.js";
-import { checkpointerOf } from "../../memory/turns/langgraph-config.js";
+import { holdPolicy, turnFields } from "../../memory/turns/turn-setting.js";
+import { checkpointerOf } from "../../memory/turns/stop.js";
 import { earlierTool, readEarlierOption } from "../../memory/histories/read-earlier.js";
 
 const owner = "redisMemoryMiddleware";

@@ -1,5 +1,5 @@
-import { checkpointerOf, type PutWrites } from "../../memory/turns/langgraph-config.js";
-import { newestPlace, type AgentRuntime } from "./run-place.js";
+import { checkpointerOf, type PutWrites } from "../../memory/turns/stop.js";
+import { newestPlace, type AgentRuntime } from "./run.js";
 
 /** Channels whose writes end a run: an interrupt, or a failure. */
 const endings = ["__interrupt__", "__error__"];

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import { lazy, objectWith, parseOptions } from "../../base/options.js";
-import { mayCall } from "../../conversation/messages/calls.js";
-import { roleOf } from "../../conversation/messages/roles.js";
+import { mayCall } from "../../conversation/messages/content.js";
+import { roleOf } from "../../conversation/messages/message.js";
 import { sessionIdSchema, type SessionIdOption } from "../../memory/session/identity.js";
-import type { SteeredRuns } from "../../memory/turns/said-to-run.js";
-import { currentConfig, placeOf, type AgentRuntime } from "./run-place.js";
+import type { SteeredRuns } from "../../memory/turns/turn-setting.js";
+import { currentConfig, placeOf, type AgentRuntime } from "./run.js";
 
 /** Options of {@link steeringMiddleware}. */
 export interface SteeringMiddlewareOptions {

@@ -1,10 +1,9 @@
 import { concat } from "@langchain/core/utils/stream";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Runnable, RunnableConfig } from "@langchain/core/runnables";
-import { isPlainObject } from "../../base/json-value.js";
-import { fieldsOf, isRecord } from "../../conversation/messages/values.js";
-import { isInTask } from "../../memory/turns/langgraph-config.js";
-import type { PartialOutput } from "../../memory/turns/stop.js";
+import { isPlainObject } from "../../base/json.js";
+import { fieldsOf, isRecord } from "../../conversation/messages/message.js";
+import { isInTask, type PartialOutput } from "../../memory/turns/stop.js";
 
 /** The chunks of a runnable's stream, and the output that they make. */
 export interface ChunkReader<Output> {

@@ -1,21 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  AIMessage,
-  HumanMessage,
-  isBaseMessage,
-  type BaseMessage,
-  type BaseMessageLike,
-} from "@langchain/core/messages";
-import { toMessage, isRecord, valueIn } from "../../conversation/messages/values.js";
+import { AIMessage, HumanMessage, isBaseMessage } from "@langchain/core/messages";
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import { toMessage, isRecord, valueIn, roleOf } from "../../conversation/messages/message.js";
 import { ConfigurationError } from "../../base/errors.js";
 import type { ModelInput } from "../../conversation/structure/seam/model-input.js";
 import type { ChainOptions } from "./options.js";
 import { metaOf } from "../../store/codec/decode-record.js";
-import { jsonText } from "../../base/json-text.js";
-import { callsOf } from "../../conversation/messages/calls.js";
-import { textOf } from "../../conversation/messages/content.js";
-import { textAnswer } from "../../conversation/messages/copies/change-content.js";
-import { roleOf } from "../../conversation/messages/roles.js";
+import { jsonText } from "../../base/json.js";
+import { callsOf, textOf } from "../../conversation/messages/content.js";
+import { textAnswer } from "../../conversation/messages/copies/edit-message.js";
 import type { StoredMessage } from "../../memory/session/turn-messages.js";
 
 /** Input of a chain with memory: text, a message, messages, or an object with one of these under a key. */

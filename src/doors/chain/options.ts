@@ -5,9 +5,9 @@ import { lazy, nonEmptyText, objectWith, parseOptions } from "../../base/options
 import type { BuiltInProfile } from "../../conversation/structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
 import { ConfigurationError } from "../../base/errors.js";
-import { fieldsOf } from "../../conversation/messages/values.js";
+import { fieldsOf } from "../../conversation/messages/message.js";
 import { resolveProfileChoice } from "../../conversation/structure/profiles/resolve-profile.js";
-import { holdPolicy, turnFields } from "../../memory/turns/defaults.js";
+import { holdPolicy, turnFields } from "../../memory/turns/turn-setting.js";
 import { sessionIdSchema, type SessionIdOption } from "../../memory/session/identity.js";
 
 /** Options of `withRedisMemory`; the keys mean the same as in `RunnableWithMessageHistory`. */

@@ -1,21 +1,15 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Runnable, RunnableConfig } from "@langchain/core/runnables";
-import { loadedOnce } from "../../base/loaded-once.js";
+import { loadedOnce } from "../../base/bounds.js";
 import { overridesAppend, sessionOf } from "../../memory/histories/redis-chat-message-history.js";
-import { roleOf } from "../../conversation/messages/roles.js";
+import { roleOf } from "../../conversation/messages/message.js";
 import type { ConversationSession } from "../../memory/session/conversation-session.js";
 import { readRunNames, sessionIdOf } from "../../memory/session/identity.js";
 import type { ModelPlan } from "../../conversation/structure/seam/model-input.js";
 import { firstOpenStep, interruptedAnswer, PartialOutput } from "../../memory/turns/stop.js";
 import { Turn } from "../../memory/turns/turn.js";
-import {
-  answerOf,
-  type ChainInput,
-  inputMessages,
-  runnableInput,
-  type StoredOutput,
-  storedOutput,
-} from "./messages.js";
+import { answerOf, inputMessages, runnableInput, storedOutput } from "./messages.js";
+import type { ChainInput, StoredOutput } from "./messages.js";
 import type { ChainOptions } from "./options.js";
 
 const sessionHint =

@@ -1,19 +1,12 @@
 import { CallbackManager, type CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
-import {
-  ensureConfig,
-  patchConfig,
-  Runnable,
-  RunnableLambda,
-  RunnableMap,
-  type RunnableConfig,
-  type RunnableLike,
-} from "@langchain/core/runnables";
+import { ensureConfig, patchConfig, Runnable, RunnableLambda, RunnableMap } from "@langchain/core/runnables";
+import type { RunnableConfig, RunnableLike } from "@langchain/core/runnables";
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { ConfigurationError } from "../../base/errors.js";
-import { isRecord } from "../../conversation/messages/values.js";
+import { isRecord } from "../../conversation/messages/message.js";
 import type { ChainInput } from "./messages.js";
 import { chainOptions, type ChainOptions, type WithRedisMemoryOptions } from "./options.js";
 import { ChainTurn } from "./turn.js";
-import type { AgentLike, MemoryInput } from "./types.js";
 import { asChunk, chunkReader, type StreamForm } from "./join-chunks.js";
 import { showAnswer } from "../../memory/turns/show-answer.js";
 import { partialOf, type PartialOutput, whenStopped } from "../../memory/turns/stop.js";
@@ -265,3 +258,41 @@ function coerceToRunnable(runnable: unknown): Runnable {
     "withRedisMemory: the first argument must be a Runnable, a function, or an object of these.",
   );
 }
+
+/** Structural type of an agent of `createAgent`, which is not a Runnable. */
+interface AgentLike<Output> {
+  /** Runs the agent to its end. */
+  invoke(state: never, config?: never): Promise<Output>;
+  /** Runs the agent and streams what happens. */
+  stream(state: never, config?: never): Promise<unknown>;
+}
+
+/**
+ * Input of a chain with memory: the chain's own input without the history key. Without a history key, the user messages
+ * may be text, a message or messages. An untyped chain accepts anything, with the key `inputMessagesKey` if that is
+ * given.
+ */
+type MemoryInput<Input, InputKey extends string, HistoryKey extends string> = unknown extends Input
+  ? LooseInput<InputKey>
+  : string extends keyof Input
+    ? LooseInput<InputKey>
+    : [Extract<Input, string | readonly unknown[] | BaseMessage>] extends [never]
+      ? [HistoryKey] extends [never]
+        ? {
+            [K in keyof Input]: [InputKey] extends [never]
+              ? string | BaseMessageLike | readonly BaseMessageLike[]
+              : K extends InputKey
+                ? string | BaseMessageLike | readonly BaseMessageLike[]
+                : Input[K];
+          }
+        : Omit<Input, HistoryKey>
+      : ChainInput;
+
+/** An input of unknown keys, except the given one. */
+type LooseInput<InputKey extends string> = [InputKey] extends [never]
+  ? ChainInput
+  : | string
+    | BaseMessageLike
+    | readonly BaseMessageLike[]
+    | (Readonly<Record<InputKey, string | BaseMessageLike | readonly BaseMessageLike[]>> &
+        Readonly<Record<string, unknown>>);

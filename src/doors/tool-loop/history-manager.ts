@@ -2,32 +2,26 @@ import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/m
 import { BudgetError, ConfigurationError } from "../../base/errors.js";
 import { checkReserve } from "../../conversation/reducers/window/options.js";
 import { blocksOf, isTextBlock, textBlock, textOf } from "../../conversation/messages/content.js";
-import { changeContent } from "../../conversation/messages/copies/change-content.js";
-import { sameElements } from "../../conversation/messages/copies/edits.js";
-import { roleOf } from "../../conversation/messages/roles.js";
+import { changeContent } from "../../conversation/messages/copies/edit-message.js";
+import { sameElements } from "../../conversation/messages/copies/plain-answer.js";
+import { roleOf } from "../../conversation/messages/message.js";
 import type { ConversationSession } from "../../memory/session/conversation-session.js";
 import { sessionOf } from "../../memory/histories/redis-chat-message-history.js";
 import { parseOptions, type SchemaOutput } from "../../base/options.js";
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
 import { resolveProfileChoice } from "../../conversation/structure/profiles/resolve-profile.js";
-import {
-  boundThoughts,
-  planOf,
-  type BoundThoughts,
-  type ModelPlan,
-} from "../../conversation/structure/seam/model-input.js";
+import { boundThoughts, planOf } from "../../conversation/structure/seam/model-input.js";
+import type { BoundThoughts, ModelPlan } from "../../conversation/structure/seam/model-input.js";
 import { tiktokenCounter } from "../../conversation/tokens/counters/tiktoken-counter.js";
-import { TextCleaner } from "./text-cleaner.js";
+import { TextCleaner, userVisible, withCurrentTurn } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
 import type { ReferenceManager } from "./stored/reference-manager.js";
-import { readStoredHistory } from "./stored/history.js";
-import { StoredSession } from "./stored/stored-session.js";
+import { readStoredHistory, StoredSession } from "./stored/stored-session.js";
 import { LoopTurn, toolCallRequestsSchema, type ToolCallRequest } from "./turn/turn.js";
 import { RequestWindow, type FittedWindow } from "./token-window/request-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
 import { recordTurn } from "./turn/record.js";
 import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
-import { userVisible, withCurrentTurn } from "./user-visible.js";
 
 /**
  * Manages the history of an agent's loop: fits earlier turns, uploads, tool calls and results into the model's context

@@ -1,13 +1,27 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
-import { inspectedAs } from "../../base/inspected-as.js";
-import { copyJson, parseJson } from "../../base/json-value.js";
+import { inspectedAs, anyText, lazy, nonNegativeInteger, parseOptions, type SchemaOutput } from "../../base/options.js";
+import { copyJson, parseJson } from "../../base/json.js";
 import { type SimulatedCall, type WrittenCall, writeCalls } from "../../conversation/messages/simulated-calls.js";
 import { fromLangChain, toLangChain } from "./conversion/langchain-conversion.js";
-import { checkArgument, checkMark, checkNotes } from "./message-arguments.js";
-import { parseMessage, parseMessages, requestMessage } from "./message-schema.js";
-import type { ContentPart, MessageNotes, MessageRole, MessageToolCall, OpenAIMessage } from "./message.js";
-import type { OpenAIRequestMessage } from "./request.js";
+import {
+  parseMessage,
+  parseMessages,
+  requestMessage,
+  nonEmpty,
+  noteFields,
+  roleSchema,
+  toolCallsSchema,
+} from "./message-schema.js";
+import type {
+  ContentPart,
+  MessageNotes,
+  MessageRole,
+  MessageToolCall,
+  OpenAIMessage,
+  OpenAIRequestMessage,
+} from "./message.js";
 import { readPrompt, writePrompt } from "./xml-prompt.js";
 import { checkHistory, SavedMessages, type ChatHistoryLike } from "./saved-messages.js";
 
@@ -255,4 +269,60 @@ function messagesOf(calls: readonly WrittenCall[]): OpenAIMessage[] {
     return { role: "tool", content: result, name, tool_call_id: id };
   });
   return [{ role: "assistant", tool_calls: made }, ...results];
+}
+
+/** Tool calls that the caller makes: at least one, with different ids. */
+const newCallsSchema = lazy(() =>
+  toolCallsSchema()
+    .check(z.minLength(1, "must hold at least one tool call"))
+    .check((context) => {
+      const seen = new Set<string>();
+      context.value.forEach(({ id }, index) => {
+        if (id === "" || seen.has(id)) {
+          context.issues.push({
+            code: "custom",
+            message: id === "" ? "must not be empty" : "must differ from the ids before it",
+            path: [index, "id"],
+            input: id,
+          });
+        }
+        seen.add(id);
+      });
+    }),
+);
+
+const schemas = {
+  messages: lazy(() => z.object({ messages: z.array(z.unknown(), "must be an array of messages") })),
+  prompt: lazy(() => z.object({ prompt: anyText() })),
+  notes: lazy(() => z.strictObject(noteFields())),
+  toolCallNotes: lazy(() => z.omit(z.strictObject(noteFields()), { name: true })),
+  toolCalls: lazy(() => z.object({ toolCalls: newCallsSchema() })),
+  toolCallId: lazy(() => z.object({ toolCallId: nonEmpty() })),
+  role: lazy(() => z.object({ role: roleSchema() })),
+};
+
+/** Checks an argument of a method of `MessageHistory`. @throws ConfigurationError naming the argument. */
+function checkArgument<K extends keyof typeof schemas>(
+  owner: string,
+  kind: K,
+  value: unknown,
+): SchemaOutput<(typeof schemas)[K]> {
+  return parseOptions(owner, schemas[kind](), value) as SchemaOutput<(typeof schemas)[K]>;
+}
+
+/** Checks notes. @throws ConfigurationError naming the field, also for a name that is given by itself. */
+function checkNotes(owner: string, notes: unknown): void {
+  if (typeof notes === "string") {
+    throw new ConfigurationError("notes", `${owner}: give the name as { name } after the content.`);
+  }
+  checkArgument(owner, "notes", notes);
+}
+
+/** Checks a mark. @throws ConfigurationError unless it is from 0 to `latest`. */
+function checkMark(owner: string, mark: number, latest: number): void {
+  parseOptions(
+    owner,
+    z.object({ mark: nonNegativeInteger().check(z.maximum(latest, "must be a mark of this history")) }),
+    { mark },
+  );
 }

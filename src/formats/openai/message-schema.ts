@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import { anyText, lazy, parseOptions } from "../../base/options.js";
-import { copyJson, isPlainObject } from "../../base/json-value.js";
-import type { MessageToolCall, OpenAIMessage } from "./message.js";
-import type { OpenAIRequestMessage } from "./request.js";
+import { copyJson, isPlainObject } from "../../base/json.js";
+import type { MessageToolCall, OpenAIMessage, OpenAIRequestMessage } from "./message.js";
 
 /** Text that is not empty. */
 export const nonEmpty = lazy(() => anyText().check(z.minLength(1, "must not be empty")));

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../base/errors.js";
-import { isPlainObject } from "../../base/json-value.js";
+import { isPlainObject } from "../../base/json.js";
 import type { OpenAIMessage } from "./message.js";
 
 type Message = Record<string, unknown>;

@@ -1,24 +1,20 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import * as z from "zod/mini";
+import { AIMessage, ToolMessage, type MessageContent } from "@langchain/core/messages";
 import { ConfigurationError, RecordError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import { inspectedAs } from "../../base/inspected-as.js";
-import { lazy, nonEmptyText, objectWith, parseOptions, positiveInteger } from "../../base/options.js";
+import { inspectedAs, lazy, nonEmptyText, objectWith, parseOptions, positiveInteger } from "../../base/options.js";
 import type { RedisChatMemory } from "../../memory/histories/redis-chat-memory.js";
 import { historySession, type RedisChatMessageHistory } from "../../memory/histories/redis-chat-message-history.js";
 import type { ConversationSession } from "../../memory/session/conversation-session.js";
-import { storedInvocation } from "./before-store.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
-import {
-  clipInvocation,
-  filterInvocations,
-  newInvocation,
-  parseInvocations,
-  type NewToolInvocation,
-  type ToolInvocation,
-  type ToolInvocationFilter,
-} from "./tool-invocation.js";
+import { clipInvocation, filterInvocations, newInvocation, parseInvocations } from "./tool-invocation.js";
+import type { NewToolInvocation, ToolInvocation, ToolInvocationFilter } from "./tool-invocation.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
+import { isPlainObject } from "../../base/json.js";
+import { callsOf, textOf, type Block } from "../../conversation/messages/content.js";
+import { fieldsOf, valueIn } from "../../conversation/messages/message.js";
+import type { StoredForms } from "../../memory/session/stored-forms.js";
 
 /** Options of {@link RedisToolInvocationHistory}: a history, or a memory and the session's id. */
 export interface RedisToolInvocationHistoryOptions {
@@ -170,4 +166,45 @@ function historyOf({
     throw new ConfigurationError("sessionId", `${owner}: ${reason}.`);
   }
   return history ?? memory!.history(sessionId!);
+}
+
+/**
+ * A run as `beforeStore` lets a conversation store its call and result: what it takes out of them is in no log either.
+ *
+ * @throws RecordError `refused` if it throws.
+ */
+async function storedInvocation(run: ToolInvocation, forms: StoredForms): Promise<ToolInvocation> {
+  const { name = "", toolCallId = run.id } = run;
+  const args = isPlainObject(run.inputs) ? run.inputs : { input: run.inputs };
+  const call = new AIMessage({ content: "", tool_calls: [{ type: "tool_call", id: toolCallId, name, args }] });
+  const [callForm, resultForm] = await forms.of([call, resultOf(run, { name, tool_call_id: toolCallId })]);
+  const stored: unknown = callsOf(callForm!)[0]?.args;
+  const inputs = stored !== undefined && args !== run.inputs ? fieldsOf(stored)["input"] : stored;
+  return { ...run, inputs: inputs ?? null, outputs: outputsIn(resultForm as ToolMessage, run) };
+}
+
+/** Texts and blocks are what a message carries; other values are shown to the function as JSON, and as an artifact. */
+function resultOf({ outputs, status }: ToolInvocation, about: { name: string; tool_call_id: string }): ToolMessage {
+  return new ToolMessage({
+    ...about,
+    status: status === "error" ? "error" : "success",
+    ...(isContent(outputs) ? { content: outputs } : { content: JSON.stringify(outputs), artifact: outputs }),
+  });
+}
+
+function outputsIn({ content, artifact }: ToolMessage, { outputs }: ToolInvocation): unknown {
+  if (isContent(outputs)) {
+    return content;
+  }
+  const isChanged = JSON.stringify(artifact) !== JSON.stringify(outputs);
+  const text = textOf({ content });
+  return isChanged || text === JSON.stringify(outputs) ? (artifact ?? null) : (valueIn(text) ?? text);
+}
+
+function isContent(outputs: unknown): outputs is MessageContent {
+  return typeof outputs === "string" || (Array.isArray(outputs) && outputs.length > 0 && outputs.every(isBlock));
+}
+
+function isBlock(value: unknown): value is Block {
+  return typeof fieldsOf(value)["type"] === "string";
 }

@@ -1,10 +1,10 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { ToolMessage } from "@langchain/core/messages";
 import type { Serialized } from "@langchain/core/load/serializable";
-import { BoundedMap } from "../../base/bounded-map.js";
-import { isPlainObject } from "../../base/json-value.js";
+import { BoundedMap } from "../../base/bounds.js";
+import { isPlainObject } from "../../base/json.js";
 import type { NewToolInvocation } from "./tool-invocation.js";
-import { valueIn } from "../../conversation/messages/values.js";
+import { valueIn } from "../../conversation/messages/message.js";
 
 interface StartedRun {
   readonly name: string;

@@ -1,17 +1,10 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import * as z from "zod/mini";
-import { parseOptions, positiveInteger } from "../../base/options.js";
-import { inspectedAs } from "../../base/inspected-as.js";
-import { parseJson } from "../../base/json-value.js";
+import { parseOptions, positiveInteger, inspectedAs } from "../../base/options.js";
+import { parseJson } from "../../base/json.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
-import {
-  filterInvocations,
-  newInvocation,
-  parseInvocations,
-  type NewToolInvocation,
-  type ToolInvocation,
-  type ToolInvocationFilter,
-} from "./tool-invocation.js";
+import { filterInvocations, newInvocation, parseInvocations } from "./tool-invocation.js";
+import type { NewToolInvocation, ToolInvocation, ToolInvocationFilter } from "./tool-invocation.js";
 
 /** Options of {@link ToolInvocationHistory}. */
 export interface ToolInvocationHistoryOptions {

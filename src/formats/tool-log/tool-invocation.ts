@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { keepFirstUnits } from "../../base/graphemes.js";
 import { anyText, lazy, parseOptions, type SchemaOutput } from "../../base/options.js";
-import { copyJson, isPlainObject, jsonSnapshot } from "../../base/json-value.js";
+import { copyJson, isPlainObject, jsonSnapshot } from "../../base/json.js";
 import { momentSchema, nonEmpty } from "../openai/message-schema.js";
 import { timeOrderedIds } from "../../base/ids.js";
 

@@ -1,42 +1,31 @@
 import * as z from "zod/mini";
-import {
-  BaseCheckpointSaver,
-  TASKS,
-  WRITES_IDX_MAP,
-  maxChannelVersion,
-  type ChannelVersions,
-  type Checkpoint,
-  type CheckpointListOptions,
-  type CheckpointMetadata,
-  type CheckpointTuple,
-  type PendingWrite,
-  type SerializerProtocol,
+import { BaseCheckpointSaver, TASKS, WRITES_IDX_MAP, maxChannelVersion } from "@langchain/langgraph-checkpoint";
+import type {
+  ChannelVersions,
+  Checkpoint,
+  CheckpointListOptions,
+  CheckpointMetadata,
+  CheckpointTuple,
+  PendingWrite,
+  SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../../base/errors.js";
 import { lazy, parseOptions, positiveInteger, withoutUndefined } from "../../base/options.js";
-import {
-  checkText,
-  checkThreadId,
-  configOf,
-  isParentConfig,
-  madeAt,
-  ownerIn,
-  placeIn,
-  type CheckpointPlace,
-  type KnownPlace,
-} from "./config.js";
-import { listThread, scanThreads } from "./list.js";
-import { KnownItems } from "./known-items.js";
-import { checkpointSegments, writesSegments, type ValueSetting } from "./record-segments.js";
-import { saverSchema, type RedisSaverOptions, type RedisSaverSettings } from "./saver-options.js";
+import { checkText, checkThreadId, configOf, isParentConfig, madeAt, ownerIn, placeIn } from "./config.js";
+import type { CheckpointPlace, KnownPlace } from "./config.js";
+import { KnownItems, ThreadStore, type CheckpointPage } from "./thread-store.js";
+import { checkpointSegments, writesSegments, type ValueSetting } from "./encode-record.js";
+import { saverSchema, openWire } from "./thread-wire.js";
+import type { RedisSaverOptions, RedisSaverSettings, ThreadWire } from "./thread-wire.js";
 import { SealedTexts } from "../../store/sealed/sealed-texts.js";
 import type { SaverParts } from "./saver-parts.js";
-import { unknownCheckpoint } from "../../store/redis/thread-errors.js";
+import { unknownCheckpoint, memberOf, placeOf } from "../../store/redis/thread-records.js";
 import { ThreadReader } from "./thread-reader.js";
-import { ThreadStore } from "./thread-store.js";
-import { openWire, type ThreadWire } from "./thread-wire.js";
 import { ThreadWriter } from "./thread-writer.js";
+import { report } from "../../base/events.js";
+import { scanNames } from "../../store/redis/scan-keys.js";
+import type { ScriptRunner } from "../../store/redis/script-runner.js";
 
 /**
  * A LangGraph checkpointer on plain Redis 6.2 or later, Valkey, or a cluster of either. It needs no Redis modules and
@@ -258,4 +247,106 @@ function checkId(id: CheckpointPlace["id"]): asserts id is KnownPlace["id"] {
 function ancestorsNeeded({ counters_since_delta_snapshot: counters = {} }: CheckpointMetadata): number {
   const steps = Object.values(counters).map(([, supersteps]) => supersteps);
   return steps.length === 0 ? 0 : Math.max(...steps) + 1;
+}
+
+const pageLength = 100;
+
+/** Filter of a list of checkpoints. */
+interface ListRequest {
+  readonly threadId: string;
+  /** Undefined for all namespaces, the root first. */
+  readonly ns: string | undefined;
+  readonly id: string | undefined;
+  /** Only those in front of this id. */
+  readonly before: string | undefined;
+  /** Values that the metadata has. */
+  readonly filter: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The ids of all threads on all masters, each once. */
+async function* scanThreads(runner: ScriptRunner, keyPrefix: string): AsyncGenerator<string> {
+  const seen = new Set<string>();
+  for await (const { keys } of scanNames({ runner, keyPrefix }, "order")) {
+    for (const { id } of keys.filter((key) => !seen.has(key.id))) {
+      seen.add(id);
+      yield id;
+    }
+  }
+}
+
+/**
+ * Yields the checkpoints of a thread, newest first. One round trip for each page. Reports and skips unreadable ones.
+ * `wanted` returns the number that the caller still takes.
+ */
+async function* listThread(
+  request: ListRequest,
+  parts: SaverParts,
+  wanted: () => number,
+): AsyncGenerator<CheckpointTuple> {
+  for (const [upper, lower] of boundsOf(request)) {
+    let next: string | undefined = upper;
+    while (next !== undefined && wanted() > 0) {
+      const count: number = request.filter === undefined ? Math.min(pageLength, wanted()) : pageLength;
+      const page = await parts.store.list(request.threadId, [next, lower], count);
+      if (page === undefined) {
+        return;
+      }
+      for await (const tuple of tuplesOf(page, request, parts)) {
+        yield tuple;
+        if (wanted() <= 0) {
+          return;
+        }
+      }
+      const last = page.checkpoints.at(-1);
+      next = last === undefined || page.checkpoints.length < count ? undefined : `(${last.member}`;
+    }
+  }
+}
+
+/** Bounds of members as Redis takes them. */
+function boundsOf({ ns, id, before }: ListRequest): [upper: string, lower: string][] {
+  const within = (name: string): [string, string] => {
+    const [first, end] = [`[${memberOf(name, id ?? "")}`, `(${name}\u0001`];
+    const upper = before === undefined ? end : `(${memberOf(name, before)}`;
+    return id === undefined ? [upper, first] : [before !== undefined && !(id < before) ? "-" : first, first];
+  };
+  return ns === undefined ? [within(""), ["+", "(\u0001"]] : [within(ns)];
+}
+
+/** The matching checkpoints of a page. */
+async function* tuplesOf({ checkpoints, items: stored }: CheckpointPage, request: ListRequest, parts: SaverParts) {
+  const reader = parts.readerOf(request.threadId);
+  const items = await reader.openItems(stored);
+  for (const checkpoint of checkpoints.filter(({ member }) => isWithin(member, request))) {
+    const tuple = await unlessUnreadable(request, parts, async () =>
+      reader.tuple(await reader.open(checkpoint), items),
+    );
+    if (tuple !== undefined && matches(tuple.metadata ?? {}, request)) {
+      yield tuple;
+    }
+  }
+}
+
+/** Undefined for a checkpoint that cannot be read, which is reported. */
+async function unlessUnreadable<T>(
+  { threadId: sessionId }: ListRequest,
+  { onEvent }: SaverParts,
+  read: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    report(onEvent, { type: "record_skipped", sessionId, position: undefined, error });
+    return undefined;
+  }
+}
+
+function isWithin(member: string, { id: wanted, before }: ListRequest): boolean {
+  const { id } = placeOf(member);
+  return (wanted === undefined || id === wanted) && (before === undefined || id < before);
+}
+
+function matches(metadata: object, { filter = {} }: ListRequest): boolean {
+  return Object.entries(filter).every(([name, value]) => (metadata as Record<string, unknown>)[name] === value);
 }

@@ -1,8 +1,7 @@
 import type { MemoryEventHandler } from "../../base/events.js";
-import type { KnownItems } from "./known-items.js";
+import type { KnownItems, ThreadStore } from "./thread-store.js";
 import type { SealedTexts } from "../../store/sealed/sealed-texts.js";
 import type { ThreadReader } from "./thread-reader.js";
-import type { ThreadStore } from "./thread-store.js";
 
 /** The parts of a saver that its calls share. */
 export interface SaverParts {

@@ -1,11 +1,17 @@
 import type { CheckpointMetadata, CheckpointTuple, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { MemoryError } from "../../base/errors.js";
 import { configOf, parentConfigOf } from "./config.js";
-import { positionsIn } from "./item-ranges.js";
+import { positionsIn } from "./split-value.js";
 import { reviveValue } from "./revive-value.js";
 import type { SealedTexts } from "../../store/sealed/sealed-texts.js";
-import { parseRecord, placeOf, writeRecords, type StoredRecord } from "../../store/redis/thread-records.js";
-import { corruptCheckpoint, damagedCheckpoint } from "../../store/redis/thread-errors.js";
+import {
+  parseRecord,
+  placeOf,
+  writeRecords,
+  corruptCheckpoint,
+  damagedCheckpoint,
+} from "../../store/redis/thread-records.js";
+import type { StoredRecord } from "../../store/redis/thread-records.js";
 import type { Items, StoredCheckpoint } from "./thread-store.js";
 
 /** The content of a checkpoint's record. */

@@ -1,21 +1,15 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
 import type { MemoryEventHandler } from "../../base/events.js";
-import { anyFunction, lazy, objectWith, positiveInteger } from "../../base/options.js";
+import { anyFunction, lazy, objectWith, positiveInteger, timeToLive, type TTL } from "../../base/options.js";
 import { contextOf, type RedisChatMemory } from "../../memory/histories/redis-chat-memory.js";
 import { openConnection } from "../../store/redis/connection.js";
 import { ScriptRunner } from "../../store/redis/script-runner.js";
-import {
-  connectionFields,
-  redisStoreFields,
-  type ConnectionSource,
-  type ExactlyOne,
-} from "../../store/redis/store-options.js";
+import { connectionFields, redisStoreFields } from "../../store/redis/store-options.js";
+import type { ConnectionSource, ExactlyOne } from "../../store/redis/store-options.js";
 import { wireOf } from "../../store/redis-store/redis-session-store.js";
-import { checkEncryption, type EncryptionOptions } from "../../store/sealed/keys/encryption-options.js";
-import { KeyRing } from "../../store/sealed/keys/key-ring.js";
+import { checkEncryption, type EncryptionOptions, KeyRing } from "../../store/sealed/keys/key-ring.js";
 import { sealedParts } from "../../store/sealed/loaded-store.js";
-import type { RedisSaverSettings } from "./saver-options.js";
 
 /**
  * The options of a class with a connection of its own, or with that of a memory, beside which only the settings `Own`
@@ -108,3 +102,40 @@ function lentWire(user: string, memory: RedisChatMemory, options: WireOptions): 
   }
   return { ...wire, ring: sealed?.keys.ring, onEvent: context?.onEvent, close: async () => undefined };
 }
+
+/** Options of `RedisSaver` besides the connection. */
+export interface RedisSaverSettings {
+  /** Prefix of all keys; without braces and white space. @default "lcmem" */
+  readonly keyPrefix?: string;
+  /**
+   * Time to live of a thread after its last write, in seconds, at least 1. With `refreshOnRead`, reads of a checkpoint
+   * also extend the expiry.
+   * @default never
+   */
+  readonly threadTTL?: TTL;
+  /**
+   * Number of root-graph checkpoints to keep per thread, at least 1. Old ones are dropped in batches, so that a few
+   * more may exist. Data that a kept checkpoint needs is never dropped. @default all
+   */
+  readonly keep?: number;
+  /**
+   * Encrypts the values of channels, metadata and writes with AES-256-GCM before they leave the process. Ids of
+   * threads, checkpoints and their parents, namespaces, times of expiry and sizes stay plain. @default stored as plain
+   * text
+   */
+  readonly encryption?: EncryptionOptions;
+  /** Milliseconds after which a call fails, at least 1. @default 5000 */
+  readonly commandTimeout?: number;
+  /** Maximum size of a value's text in bytes of UTF-8, at least 1; a list is measured by element. @default 8_000_000 */
+  readonly maxItemBytes?: number;
+  /** Receives a `command` event for every round trip, and `record_skipped` for each checkpoint that `list` skips. */
+  readonly onEvent?: MemoryEventHandler;
+}
+
+/** Options of `RedisSaver`: exactly one of `client`, `url`, `config` and `memory`, and settings. */
+export type RedisSaverOptions = WiredOptions<RedisSaverSettings, "threadTTL" | "keep" | "maxItemBytes">;
+
+/** Schema of the options. */
+export const saverSchema = lazy(() =>
+  z.strictObject({ ...wireFields(), threadTTL: z.optional(timeToLive()), keep: z.optional(positiveInteger()) }),
+);

@@ -1,15 +1,12 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { inTime } from "../../base/in-time.js";
-import { maxTries } from "../../base/tries.js";
+import { inTime, maxTries } from "../../base/bounds.js";
 import { timeoutError } from "../../store/redis/errors.js";
 import type { KnownPlace } from "./config.js";
 import { encodeRecord, type EncodedRecord } from "./encode-record.js";
-import type { KnownThread } from "./known-items.js";
+import { type KnownThread, callOf, putCalls } from "./thread-store.js";
 import type { SaverParts } from "./saver-parts.js";
 import type { Segment } from "./split-value.js";
-import { isTextItem, memberOf, recordTail, type RecordHeader } from "../../store/redis/thread-records.js";
-import { tooLargeItem } from "../../store/redis/thread-errors.js";
-import { callOf, putCalls } from "./thread-store.js";
+import { isTextItem, memberOf, recordTail, type RecordHeader, tooLargeItem } from "../../store/redis/thread-records.js";
 
 /** A record that is to be written. */
 export interface PlannedRecord extends Omit<RecordHeader, "ranges">, KnownPlace {

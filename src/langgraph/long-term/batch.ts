@@ -2,13 +2,13 @@ import type { Item } from "@langchain/langgraph-checkpoint";
 import { StoreError } from "../../base/errors.js";
 import { report, type MemoryEventHandler } from "../../base/events.js";
 import type { SealedTexts, Sealer } from "../../store/sealed/sealed-texts.js";
-import { boundsWithin, labelsOf, partsOf } from "../../store/redis/item-names.js";
-import { itemValue, parseRecord, type StoredItem } from "../../store/redis/item-records.js";
+import { boundsWithin, labelsOf, partsOf, itemValue, parseRecord } from "../../store/redis/item-records.js";
+import type { StoredItem } from "../../store/redis/item-records.js";
 import type { KeyScan } from "../../store/redis/scan-keys.js";
 import { runOnItems } from "../../store/redis/stored-items.js";
 import { runOperationsScript } from "./lua/scripts.js";
-import { namespacesOf, scanOf } from "./namespaces.js";
-import { mostScanned, type CheckedList, type CheckedOperation, type CheckedSearch } from "./operations.js";
+import { namespacesOf, scanOf, mostScanned } from "./operations.js";
+import type { CheckedList, CheckedOperation, CheckedSearch } from "./operations.js";
 
 /** Dependencies of a batch. */
 export interface BatchSetting {

@@ -1,20 +1,14 @@
-import {
-  BaseStore,
-  InvalidNamespaceError,
-  type Operation,
-  type OperationResults,
-  type PutOperation,
-} from "@langchain/langgraph-checkpoint";
+import { BaseStore, InvalidNamespaceError } from "@langchain/langgraph-checkpoint";
+import type { Operation, OperationResults, PutOperation } from "@langchain/langgraph-checkpoint";
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../../base/events.js";
 import { lazy, parseOptions, timeToLive, withoutUndefined, type TTL } from "../../base/options.js";
 import { SealedTexts } from "../../store/sealed/sealed-texts.js";
-import type { EncryptionOptions } from "../../store/sealed/keys/encryption-options.js";
+import type { EncryptionOptions } from "../../store/sealed/keys/key-ring.js";
 import { openWire, wireFields, type ThreadWire, type WiredOptions } from "../checkpoint/thread-wire.js";
 import { runBatch, type BatchSetting } from "./batch.js";
 import { clearItems } from "../../store/redis/stored-items.js";
-import { checkLabels } from "./namespaces.js";
-import { checkOperation, type ItemPut } from "./operations.js";
+import { checkLabels, checkOperation, type ItemPut } from "./operations.js";
 
 /** Options of `RedisStore` besides the connection. */
 export interface ItemStoreSettings {

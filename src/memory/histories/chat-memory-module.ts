@@ -4,9 +4,9 @@ import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import { keepLastCharacters } from "../../base/graphemes.js";
 import { type Round, splitRounds } from "../../conversation/messages/rounds.js";
-import { fieldsOf, without } from "../../conversation/messages/values.js";
+import { fieldsOf, without } from "../../conversation/messages/message.js";
 import { ConfigurationError } from "../../base/errors.js";
-import { loadedOnce } from "../../base/loaded-once.js";
+import { loadedOnce } from "../../base/bounds.js";
 import {
   anyText,
   lazy,
@@ -17,14 +17,12 @@ import {
   withoutUndefined,
 } from "../../base/options.js";
 import { messagesOf, type ReducerInput } from "../../conversation/reducers/chat-history-reducer.js";
-import type { TrimmerRun } from "../../conversation/reducers/for-model.js";
+import type { TrimmerRun } from "../../conversation/reducers/pipe-reducers.js";
 import { readRunNames, sessionIdOf } from "../session/identity.js";
-import type { SessionAccess } from "../../store/contract/lists.js";
-import { fitJson, fitMessages, fitText } from "./fit-rounds.js";
-import { linesOf } from "./round-format.js";
-import { trimToRounds } from "./trim-rounds.js";
+import type { SessionAccess } from "../../store/contract/session-ref.js";
+import { fitJson, fitMessages, fitText, linesOf, trimToRounds } from "./fit-rounds.js";
 
-const modelDoor = loadedOnce(() => import("../../conversation/reducers/for-model.js"));
+const modelDoor = loadedOnce(() => import("../../conversation/reducers/pipe-reducers.js"));
 
 /** Notice in front of a truncated text; 62 characters with the trailing space. */
 export const defaultTruncationNotice = "Notice: Chat history truncated due to maximum context window. ";

@@ -1,9 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { keepLastCharacters, lengthOf } from "../../base/graphemes.js";
-import { isNamedUser, jsonLine, labelOf, textLine, type Line } from "./round-format.js";
+import { textOf, answeredId } from "../../conversation/messages/content.js";
+import { roleOf, speakerOf } from "../../conversation/messages/message.js";
+import { type Round, splitRounds } from "../../conversation/messages/rounds.js";
+import { keptIndexes, sectionsOf, findBoundaries } from "../../conversation/messages/steps.js";
 
 /** Size limit of a result. */
-export interface FitOptions {
+interface FitOptions {
   /** Maximum code points of the result, notice included. */
   readonly maxContext: number;
   readonly truncationNotice: string;
@@ -158,4 +161,102 @@ function shortenJson(line: Line, budget: number): ReturnType<typeof jsonLine>[] 
   // A character takes one in JSON, or more: what is left fits.
   const fits = lengthOf(line.content) - (lengthWith(line.content) - budget);
   return [jsonLine({ ...line, content: fits > 0 ? keepLastCharacters(line.content, fits) : "" })];
+}
+
+/** A message for display: speaker and content. */
+interface Line {
+  readonly message: BaseMessage;
+  readonly role: string;
+  readonly name: string | undefined;
+  readonly speaker: string;
+  readonly content: string;
+}
+
+/**
+ * The messages of each round that have text, tool results only on request; empty rounds are omitted. Users are shown by
+ * their names where there are several.
+ */
+export function linesOf(rounds: readonly Round[], includeTools: boolean): Line[][] {
+  const users = rounds.flatMap(({ messages }) => messages.filter((message) => roleOf(message) === "human"));
+  const hasUsers = new Set(users.flatMap(({ name }) => name || [])).size > 1;
+  const toLine = (message: BaseMessage) => lineOf(message, hasUsers);
+  return rounds
+    .map(({ messages }) => messages.filter((message) => includeTools || roleOf(message) !== "tool").map(toLine))
+    .map((lines) => lines.filter(({ content }) => content !== ""))
+    .filter((lines) => lines.length > 0);
+}
+
+/** `<name or role>: <content>`. */
+function textLine(line: Line): string {
+  return labelOf(line) + line.content;
+}
+
+/** Name or role, in front of the content. */
+function labelOf({ speaker }: Line): string {
+  return `${speaker}: `;
+}
+
+/** True for a user who is shown by name. */
+function isNamedUser({ role, speaker }: Line): boolean {
+  return role === "user" && speaker !== role;
+}
+
+/** The JSON element of a message, in this key order. */
+function jsonLine({ role, name, content }: Line): { role: string; name?: string; content: string } {
+  return name === undefined ? { role, content } : { role, name, content };
+}
+
+function lineOf(message: BaseMessage, hasUsers: boolean): Line {
+  const role = shownRole(message);
+  const name = message.name === undefined || message.name === "" ? undefined : message.name;
+  return { message, role, name, speaker: shownSpeaker({ message, role, name }, hasUsers), content: textOf(message) };
+}
+
+/** Display role: summaries are the system's, unknown roles the assistant's. */
+function shownRole(message: BaseMessage): string {
+  if (roleOf(message) === "summary") {
+    return "system";
+  }
+  const speaker = speakerOf(message);
+  return speaker === "other" ? "assistant" : speaker;
+}
+
+function shownSpeaker({ message, role, name }: Pick<Line, "message" | "role" | "name">, hasUsers: boolean): string {
+  if (role === "tool") {
+    return `tool(${name ?? answeredId(message)})`;
+  }
+  return role === "assistant" || (role === "user" && hasUsers) ? (name ?? role) : role;
+}
+
+/**
+ * The last rounds of messages on their way to a model: those that `fitMessages` shows, tool results included, with all
+ * system messages and summaries in front. Steps stay whole, and a round that is cut keeps its human message, also where
+ * the newest step is larger than `maxContext`. Linear.
+ */
+export function trimToRounds(
+  messages: readonly BaseMessage[],
+  { nRounds, ...limits }: FitOptions & { readonly nRounds: number },
+): BaseMessage[] {
+  const sections = sectionsOf(messages);
+  const list = sections.free.map((index) => messages[index]!);
+  const rounds = splitRounds(list).slice(-nRounds);
+  const [first] = fitMessages(linesOf(rounds, true), limits);
+  const cut = cutInto(list, rounds, first);
+  return cut === 0 ? [...messages] : keptIndexes(messages, sections, cut).map((index) => messages[index]!);
+}
+
+/** The cut in front of the first message that is shown, with what stands before it in its step or round unshown. */
+function cutInto(list: readonly BaseMessage[], rounds: readonly Round[], first: BaseMessage | undefined): number {
+  let at = first === undefined ? 0 : rounds.findIndex(({ messages }) => messages.includes(first));
+  while (at > 0 && rounds[at - 1]!.messages.every((message) => textOf(message) === "")) {
+    at -= 1;
+  }
+  const start = list.length - rounds.slice(at).reduce((sum, { messages }) => sum + messages.length, 0);
+  const boundaries = findBoundaries(list);
+  let from = first === undefined ? start : list.indexOf(first, start);
+  while (from > start && textOf(list[from - 1]!) === "") {
+    from -= 1;
+  }
+  const next = from === start ? list.length : boundaries.indexOf(1, from);
+  return next < list.length ? next : boundaries.lastIndexOf(1, from === start ? start : list.length - 1);
 }

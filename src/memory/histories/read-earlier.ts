@@ -3,17 +3,16 @@ import { tool, type StructuredToolInterface } from "@langchain/core/tools";
 import * as z from "zod/mini";
 import { RecordError } from "../../base/errors.js";
 import { graphemeBoundary } from "../../base/graphemes.js";
-import { jsonText } from "../../base/json-text.js";
+import { jsonText } from "../../base/json.js";
 import { lazy, objectOf, objectWith, parseOptions, positiveInteger } from "../../base/options.js";
 import { decodeRecord } from "../../store/codec/decode-record.js";
 import { historySession, type RedisChatMessageHistory } from "./redis-chat-message-history.js";
-import { answeredId, callsOf, readEarlierName } from "../../conversation/messages/calls.js";
-import { textOf } from "../../conversation/messages/content.js";
-import { refusedMarkOf, roleOf } from "../../conversation/messages/roles.js";
+import { answeredId, callsOf, readEarlierName, textOf } from "../../conversation/messages/content.js";
+import { refusedMarkOf, roleOf } from "../../conversation/messages/message.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { firstRecords, nextLimit } from "../sessions/read-log.js";
-import { foldedText, textFilter } from "../sessions/text-filter.js";
-import type { StoredPage } from "../../store/contract/session-pages.js";
+import { foldedText, textFilter } from "../sessions/search-requests.js";
+import type { StoredPage } from "../../store/contract/copies.js";
 import { approximateCounter } from "../../conversation/tokens/counters/approximate-counter.js";
 
 /**

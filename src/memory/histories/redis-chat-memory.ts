@@ -1,19 +1,15 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
-import type { AppendOptions, AppendOutcome } from "../session/append-options.js";
-import {
-  createMemoryContext,
-  drainContext,
-  type MemoryContext,
-  type RedisChatMemoryOptions,
-} from "../session/memory-context.js";
+import type { ReductionOutcome } from "../../conversation/reducers/chat-history-reducer.js";
+import type { AppendOptions, AppendOutcome } from "../session/append-input.js";
+import { createMemoryContext, drainContext } from "../session/memory-context.js";
+import type { MemoryContext, RedisChatMemoryOptions } from "../session/memory-context.js";
 import type { MemoryTurn } from "../turns/manual-turn.js";
 import { RedisChatMessageHistory, optionsFor, overridesAppend, sessionOf } from "./redis-chat-message-history.js";
 import { callerOf, type HistoryIdentity } from "../session/identity.js";
 import { MemorySessions } from "../sessions/memory-sessions.js";
 import { takeTurn } from "../session/hold/acquire-hold.js";
-import { turnOptions, type WithTurnOptions } from "../session/hold/options.js";
+import { turnOptions, type WithTurnOptions } from "../session/hold/local-holds.js";
 
 /** The context of a memory of this copy of the package; undefined for a look-alike. */
 export function contextOf(owner: object): MemoryContext | undefined {

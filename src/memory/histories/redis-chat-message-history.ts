@@ -1,36 +1,24 @@
 import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
-import {
-  AIMessage,
-  type BaseMessage,
-  type BaseMessageLike,
-  isBaseMessage,
-  SystemMessage,
-  ToolMessage,
-} from "@langchain/core/messages";
+import { AIMessage, isBaseMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Round } from "../../conversation/messages/rounds.js";
-import { toMessage } from "../../conversation/messages/values.js";
+import { toMessage } from "../../conversation/messages/message.js";
 import type { SimulatedCall } from "../../conversation/messages/simulated-calls.js";
-import type { ReducerRequest } from "../../conversation/reducers/chat-history-reducer.js";
-import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
-import { writeTurn, type AppendOptions, type AppendOutcome } from "../session/append-options.js";
+import type { ReducerRequest, ReductionOutcome } from "../../conversation/reducers/chat-history-reducer.js";
+import { writeTurn, type AppendOptions, type AppendOutcome } from "../session/append-input.js";
 import { ConversationSession } from "../session/conversation-session.js";
-import {
-  createMemoryContext,
-  drainContext,
-  type MemoryContext,
-  type RedisChatMemoryOptions,
-} from "../session/memory-context.js";
+import { createMemoryContext, drainContext } from "../session/memory-context.js";
+import type { MemoryContext, RedisChatMemoryOptions } from "../session/memory-context.js";
 import type { HistoryStats, MessagePage, PageOptions } from "../session/screen-pages.js";
-import type { StoredReduction } from "../../store/contract/session-pages.js";
-import type { ForkOptions } from "../sessions/fork-session.js";
-import type { Replacement } from "../session/replace-from.js";
+import type { StoredReduction } from "../../store/contract/copies.js";
+import type { ForkOptions } from "../sessions/copy-session.js";
+import type { Replacement } from "../session/rewind-session.js";
 import type { SessionRef } from "../../store/contract/session-ref.js";
 import { ConfigurationError } from "../../base/errors.js";
 import type { MemoryEvent } from "../../base/events.js";
-import { inspectedAs } from "../../base/inspected-as.js";
-import { loadedOnce } from "../../base/loaded-once.js";
-import { promised } from "../../base/promised.js";
+import { inspectedAs } from "../../base/options.js";
+import { loadedOnce, promised } from "../../base/bounds.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session id. */
 export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {
@@ -270,7 +258,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     messages: readonly BaseMessage[],
     options: Omit<AppendOptions, "turn"> = {},
   ): Promise<AppendOutcome> {
-    const { replaceFrom } = await import("../session/replace-from.js");
+    const { replaceFrom } = await import("../session/rewind-session.js");
     const write: Replacement["write"] = (turnOptions) => writeTurn(this, messages, turnOptions);
     return replaceFrom({ session: this.#session, messageId, messages, options, write });
   }
@@ -287,7 +275,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    */
   async fork(newSessionId: string, options: ForkOptions = {}): Promise<RedisChatMessageHistory> {
     const { ref, context } = this.#session;
-    const { forkSession } = await import("../sessions/fork-session.js");
+    const { forkSession } = await import("../sessions/copy-session.js");
     await forkSession(this.#session, newSessionId, options);
     const owner = ref.owner === undefined ? {} : { owner: options.owner ?? ref.owner };
     return new RedisChatMessageHistory(optionsFor({ id: newSessionId, ...owner }, context));

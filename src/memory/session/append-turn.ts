@@ -1,20 +1,24 @@
-import { maxTries } from "../../base/tries.js";
+import { maxTries } from "../../base/bounds.js";
 import type { BaseMessage } from "@langchain/core/messages";
-import { identifyRecord, isInterrupted } from "../../store/codec/message-ids.js";
+import { identifyRecord } from "../../store/codec/identify-record.js";
+import { isInterrupted, refusedMarkOf, roleOf } from "../../conversation/messages/message.js";
 import { turnNameOf } from "../../store/codec/encode-message.js";
 import { ConflictError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import { mayCall } from "../../conversation/messages/calls.js";
-import { refusedMarkOf, roleOf } from "../../conversation/messages/roles.js";
+import { mayCall } from "../../conversation/messages/content.js";
 import { limitAt } from "../../conversation/reducers/reduce-when.js";
-import { isResent } from "../../store/contract/append-decision.js";
-import { ownerMark } from "../../store/contract/record-text.js";
-import type { ViewLimit } from "../../conversation/reducers/view-limit.js";
-import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../../store/contract/session-writes.js";
+import { isResent, ownerMark } from "../../store/contract/append-decision.js";
+import type { ViewLimit } from "../../conversation/reducers/chat-history-reducer.js";
+import type {
+  AppendRequest,
+  AppendResult,
+  NewRecord,
+  RewindRequest,
+  StoredTurn,
+} from "../../store/contract/session-writes.js";
 import { sessionLabel } from "../../store/contract/refusals.js";
-import type { StoredTurn } from "../../store/contract/turns.js";
-import type { TurnAppendOptions, TurnOutcome, TurnSettings } from "./append-options.js";
-import { prepareMessages, messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
+import { prepareMessages, messageOf, recordsOf } from "./append-input.js";
+import type { TurnAppendOptions, TurnOutcome, TurnSettings, CopiedMessage } from "./append-input.js";
 import type { SessionOfMemory } from "./memory-context.js";
 import { replacedTail, answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
 

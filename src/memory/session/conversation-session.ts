@@ -1,29 +1,27 @@
-import { readLog } from "../../store/contract/session-pages.js";
+import { readLog } from "../../store/contract/copies.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { identifyRecord } from "../../store/codec/message-ids.js";
+import { identifyRecord } from "../../store/codec/identify-record.js";
 import { metaOf } from "../../store/codec/decode-record.js";
 import { turnNameOf } from "../../store/codec/encode-message.js";
 import type { Round } from "../../conversation/messages/rounds.js";
 import { ConfigurationError, StoreError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import { loadedOnce } from "../../base/loaded-once.js";
-import { promised } from "../../base/promised.js";
+import { loadedOnce, promised } from "../../base/bounds.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
 import { otherOwner } from "../../store/contract/refusals.js";
-import type { HoldPlace, HoldRequest } from "../../store/contract/holds.js";
+import type { HoldPlace, HoldRequest, SessionView } from "../../store/contract/session-reads.js";
 import type { SessionHold, SessionRef } from "../../store/contract/session-ref.js";
-import type { SessionView } from "../../store/contract/session-reads.js";
 import type { AppendRequest, AppendResult } from "../../store/contract/session-writes.js";
-import {
-  checkedAppend,
-  type AppendOptions,
-  type AppendOutcome,
-  type TurnAppendOptions,
-  type TurnOutcome,
-  type TurnSettings,
-  type TurnTicket,
-} from "./append-options.js";
+import { checkedAppend } from "./append-input.js";
+import type {
+  AppendOptions,
+  AppendOutcome,
+  TurnAppendOptions,
+  TurnOutcome,
+  TurnSettings,
+  TurnTicket,
+} from "./append-input.js";
 import { appendTurn, type Appended, type Write } from "./append-turn.js";
 import type { MemoryContext, SessionOfMemory } from "./memory-context.js";
 import { currentRun, traceOf, type TracePlace } from "./reduction-trace.js";
@@ -34,9 +32,8 @@ import {
   decodeMessages,
   decodeView,
   viewMessages,
-  type DecodedView,
-  type StoredEntry,
 } from "./view.js";
+import type { DecodedView, StoredEntry } from "./view.js";
 
 const pageSchema = lazy(() =>
   z.strictObject({ from: z.optional(nonNegativeInteger()), limit: z.optional(positiveInteger()) }),

@@ -1,17 +1,16 @@
-import { readLog } from "../../store/contract/session-pages.js";
+import { readLog } from "../../store/contract/copies.js";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { report } from "../../base/events.js";
 import { keepFirstUnits } from "../../base/graphemes.js";
-import { callWithin } from "../../base/call-within.js";
-import { callsOf } from "../../conversation/messages/calls.js";
-import { textOf } from "../../conversation/messages/content.js";
-import { fieldsOf, stringIn, valueIn } from "../../conversation/messages/values.js";
+import { callWithin } from "../../base/bounds.js";
+import { callsOf, textOf } from "../../conversation/messages/content.js";
+import { fieldsOf, stringIn, valueIn } from "../../conversation/messages/message.js";
 import { askForText, type WrittenText } from "../../conversation/messages/written-text.js";
-import type { SessionDetails } from "../../store/contract/lists.js";
+import type { SessionDetails } from "../../store/contract/session-ref.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
-import { labelOf, namesIn } from "./labels.js";
+import { labelOf, namesIn } from "./identity.js";
 import type { MemorySettings, SessionOfMemory } from "./memory-context.js";
 import { decodeMessages, withoutRefusedMessages } from "./view.js";
 

@@ -1,18 +1,9 @@
 import * as z from "zod/mini";
-import { BoundedMap } from "../../base/bounded-map.js";
+import { BoundedMap, loadedOnce } from "../../base/bounds.js";
 import { ConfigurationError } from "../../base/errors.js";
-import { type MemoryEventHandler } from "../../base/events.js";
-import { loadedOnce } from "../../base/loaded-once.js";
-import {
-  anyFunction,
-  lazy,
-  nonEmptyText,
-  objectOf,
-  objectWith,
-  parseOptions,
-  timeToLive,
-  type TTL,
-} from "../../base/options.js";
+import type { MemoryEventHandler } from "../../base/events.js";
+import { anyFunction, lazy, nonEmptyText, objectOf, objectWith, parseOptions, timeToLive } from "../../base/options.js";
+import type { TTL } from "../../base/options.js";
 import type { BuiltInProfile } from "../../conversation/structure/profiles/built-in-profiles.js";
 import { checkProfile, type ProfileChoice } from "../../conversation/structure/profiles/check-profile.js";
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
@@ -21,15 +12,16 @@ import type { ChatHistoryReducer } from "../../conversation/reducers/chat-histor
 import type { ContextWindow } from "../../conversation/reducers/window/context-window.js";
 import type { SummaryModel } from "../../conversation/reducers/summary/summarizer.js";
 import type { ReduceWhen } from "../../conversation/reducers/reduce-when.js";
-import { openStore, storeFields, type StoreSettings, type StoreSource } from "./open-store.js";
+import { openStore, storeFields, StoredForms } from "./stored-forms.js";
+import type { StoreSettings, StoreSource, BeforeStore } from "./stored-forms.js";
 import type { ExactlyOne } from "../../store/redis/store-options.js";
-import { refreshedOnRead } from "../../store/contract/refreshing-store.js";
+import { refreshedOnRead } from "../../store/contract/groups.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { counterField, type TokenCounter } from "../../conversation/tokens/token-counter.js";
 import type { SessionRef } from "../../store/contract/session-ref.js";
 import { LocalHolds } from "./hold/local-holds.js";
-import { Recounts } from "./recounts.js";
-import { StoredForms, type BeforeStore } from "./stored-forms.js";
+import { knownCount, rememberTokens } from "../../conversation/tokens/counted-messages.js";
+import type { DecodedView } from "./view.js";
 
 /** Options of {@link RedisChatMemory} besides the store itself. */
 export interface MemorySettings extends StoreSettings {
@@ -294,7 +286,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
 /** The given reducer, if it knows windows; where none is given, one with default options. */
 function windowSource(reducer: ChatHistoryReducer | undefined): WindowSource | undefined {
   if (reducer === undefined) {
-    const load = async () => (await import("../../conversation/reducers/window/default-window.js")).defaultWindow();
+    const load = async () => (await import("../../conversation/reducers/window/context-window.js")).defaultWindow();
     return { load: loadedOnce(load), isTold: false };
   }
   return isWindow(reducer) ? { load: () => reducer, isTold: reducer.isTold } : undefined;
@@ -317,4 +309,47 @@ export async function drainContext(context: MemoryContext): Promise<void> {
     clearInterval(awake);
   }
   await context.store.lists.flush();
+}
+
+const maxCounts = 10_000;
+
+/**
+ * Cache of token counts for stored messages that were written without the current counter. Each read makes new message
+ * objects, so the cache is keyed by position, and a process counts such a message once. Bounded: the oldest counts are
+ * evicted.
+ */
+class Recounts {
+  readonly #counts = new BoundedMap<string, number>(maxCounts);
+  readonly #counterId: string;
+
+  constructor(counterId: string) {
+    this.#counterId = counterId;
+  }
+
+  /** Assigns the cached counts to the view's messages; the returned function caches the counts made since. */
+  apply(sessionId: string, { stored, entries }: DecodedView): () => Promise<void> {
+    const made: (() => Promise<void>)[] = [];
+    for (const { message, position } of entries) {
+      if (position === undefined || knownCount(message, this.#counterId) !== undefined) {
+        continue;
+      }
+      const key = `${stored.epoch} ${position} ${sessionId}`;
+      const count = this.#counts.get(key);
+      if (count !== undefined) {
+        rememberTokens(message, this.#counterId, count);
+        continue;
+      }
+      made.push(async () => {
+        const tokens = await knownCount(message, this.#counterId);
+        if (tokens !== undefined) {
+          this.#counts.set(key, tokens);
+        }
+      });
+    }
+    return async () => {
+      for (const note of made) {
+        await note();
+      }
+    };
+  }
 }

@@ -1,8 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import type { ChatHistoryReducer, ReducerRequest } from "../../conversation/reducers/chat-history-reducer.js";
-import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
+import type {
+  ChatHistoryReducer,
+  ReducerRequest,
+  ReductionOutcome,
+} from "../../conversation/reducers/chat-history-reducer.js";
 
 /**
  * The fields of a run's config for tracing; without the signal, because stopping the run must not stop the reduction of

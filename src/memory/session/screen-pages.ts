@@ -1,16 +1,16 @@
 import { decodeHead } from "../../store/codec/head.js";
-import { identifyRecord } from "../../store/codec/message-ids.js";
+import { identifyRecord } from "../../store/codec/identify-record.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { metaOf } from "../../store/codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
 import { limitedText, type SessionRef } from "../../store/contract/session-ref.js";
-import { beginsRound } from "../../store/contract/record-text.js";
+import { beginsRound } from "../../store/contract/append-decision.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
-import { refusedMarkOf } from "../../conversation/messages/roles.js";
-import type { StoredPage, StoredReduction } from "../../store/contract/session-pages.js";
+import { refusedMarkOf } from "../../conversation/messages/message.js";
+import type { StoredPage, StoredReduction } from "../../store/contract/copies.js";
 import type { SessionOfMemory } from "./memory-context.js";
 import { inTurnOrder, decodeEntries } from "./view.js";
 

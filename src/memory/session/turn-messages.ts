@@ -1,14 +1,13 @@
-import { readLog } from "../../store/contract/session-pages.js";
+import { readLog } from "../../store/contract/copies.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord, metaOf } from "../../store/codec/decode-record.js";
 import { turnNameOf } from "../../store/codec/encode-message.js";
-import { refusedMarkOf, roleOf } from "../../conversation/messages/roles.js";
-import type { StoredTurn } from "../../store/contract/turns.js";
+import { refusedMarkOf, roleOf } from "../../conversation/messages/message.js";
+import type { StoredTurn, RewindRequest } from "../../store/contract/session-writes.js";
 import type { SessionOfMemory } from "./memory-context.js";
 import type { StoredEntry } from "./view.js";
-import { identifyRecord, lastIdOf } from "../../store/codec/message-ids.js";
+import { identifyRecord, lastIdOf } from "../../store/codec/identify-record.js";
 import type { SessionView } from "../../store/contract/session-reads.js";
-import type { RewindRequest } from "../../store/contract/session-writes.js";
 
 /** A stored message of a turn. */
 export type StoredMessage = Pick<StoredEntry, "message" | "record">;

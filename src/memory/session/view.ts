@@ -1,26 +1,17 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeHead } from "../../store/codec/head.js";
-import {
-  copyOf,
-  decodeRecord,
-  messageOf,
-  noTokens,
-  parseOwnRecord,
-  turnIn,
-  type DecodedRecord,
-  type ParsedRecord,
-} from "../../store/codec/decode-record.js";
-import { keptRecords, refuseKept, type KeptRecord, type KeptRecords } from "../../store/contract/kept-records.js";
-import { answeredId, findOrphanResults, fromCompaction } from "../../conversation/messages/calls.js";
-import { unknownKey } from "../../store/contract/refusals.js";
+import { copyOf, decodeRecord, messageOf, noTokens, parseOwnRecord, turnIn } from "../../store/codec/decode-record.js";
+import type { DecodedRecord, ParsedRecord } from "../../store/codec/decode-record.js";
+import { keptRecords, refuseKept, unknownKey } from "../../store/contract/refusals.js";
+import type { KeptRecord, KeptRecords } from "../../store/contract/refusals.js";
+import { answeredId, findOrphanResults, fromCompaction } from "../../conversation/messages/content.js";
 import { EncryptionError, MemoryError } from "../../base/errors.js";
 import { report, type MemoryEventHandler } from "../../base/events.js";
 import type { SessionView } from "../../store/contract/session-reads.js";
 import { rememberTokens } from "../../conversation/tokens/counted-messages.js";
-import { encodeMessage, turnNameOf } from "../../store/codec/encode-message.js";
-import { messageIdOf } from "../../store/codec/message-ids.js";
-import { withoutRefused } from "../../conversation/messages/refused-questions.js";
-import { refusedMarkOf, roleOf, summaryMarkOf } from "../../conversation/messages/roles.js";
+import { encodeMessage, turnNameOf, messageIdOf } from "../../store/codec/encode-message.js";
+import { withoutRefused } from "../../conversation/messages/change-message.js";
+import { refusedMarkOf, roleOf, summaryMarkOf } from "../../conversation/messages/message.js";
 import { splitRounds, type Round } from "../../conversation/messages/rounds.js";
 
 /** A stored message with its record; `position` is its place in the log, undefined for one in the head. */

@@ -1,19 +1,17 @@
 import { decodeHead, encodeHead } from "../../store/codec/head.js";
 import { metaOf } from "../../store/codec/decode-record.js";
 import { ConflictError, type MemoryError } from "../../base/errors.js";
-import { jsonText } from "../../base/json-text.js";
-import { keyOf } from "../../store/redis/data-parts.js";
+import { jsonText } from "../../base/json.js";
+import { keyOf } from "../../store/redis/keys.js";
 import { damaged, sessionLabel } from "../../store/contract/refusals.js";
-import { beginsRound } from "../../store/contract/record-text.js";
-import type { SessionLists } from "../../store/contract/lists.js";
-import type { SessionRef } from "../../store/contract/session-ref.js";
+import { beginsRound } from "../../store/contract/append-decision.js";
+import type { SessionLists, SessionRef } from "../../store/contract/session-ref.js";
 import type { NamedMark, WholeState } from "../../store/contract/copies.js";
-import { namesIn } from "../session/labels.js";
+import { namesIn } from "../session/identity.js";
 import { logPages } from "./read-log.js";
-import { exportData } from "./item-lines.js";
-import { besideOf } from "./thread-lines.js";
-import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
-import { valueIn } from "../../conversation/messages/values.js";
+import { exportData, besideOf } from "./item-lines.js";
+import { concernsOneSession, leaveOut, type ProblemListeners } from "./stored-sessions.js";
+import { valueIn } from "../../conversation/messages/message.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 
 /** A session to export. */

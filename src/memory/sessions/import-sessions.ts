@@ -1,20 +1,20 @@
 import { isDeepStrictEqual } from "node:util";
-import { identifyRecord } from "../../store/codec/message-ids.js";
-import { ConflictError, EncryptionError, MemoryError } from "../../base/errors.js";
+import * as z from "zod/mini";
+import { identifyRecord } from "../../store/codec/identify-record.js";
+import { ConflictError, EncryptionError, MemoryError, ConfigurationError } from "../../base/errors.js";
 import { sessionLabel, transferLost } from "../../store/contract/refusals.js";
 import type { CopiedRecord, CopiedTurn, CopyPage } from "../../store/contract/copies.js";
 import { exportSession } from "./export-session.js";
-import { importItemLine } from "./item-lines.js";
-import { besideOf, importThread } from "./thread-lines.js";
-import { LineReader } from "./line-reader.js";
+import { importItemLine, besideOf, importThread } from "./item-lines.js";
 import { badLine, fieldsOf, otherContent, parseLine, requireText, StateLines, type ExportLine } from "./lines.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
+import { lazy, listener, parseOptions, positiveInteger } from "../../base/options.js";
 
 const pageRecords = 500;
 const pageBytes = 1_000_000;
 
 /** Outcome of one session of an export. */
-export interface SessionImport {
+interface SessionImport {
   /** `""` for an invalid line before any session. */
   readonly sessionId: string;
   /** Set for a thread, whose id is `sessionId`, and for an item of long-term memory, whose `sessionId` is `""`. */
@@ -224,4 +224,156 @@ const ignored = { kept: new Set(kept), lost: new Set([...kept, "createdAt", "upd
 
 function compared({ fields }: ExportLine, names: ReadonlySet<string>): object {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)));
+}
+
+/** A session of an export that could not be imported. */
+export interface SessionImportProblem {
+  /** Number of the line at which the problem was found, from 1. */
+  readonly line: number;
+  /** `""` for an invalid line before any session. */
+  readonly sessionId: string;
+  /** The reason. */
+  readonly error: MemoryError;
+}
+
+/** Progress of an import; at its end, the result. */
+export interface SessionImportSummary {
+  /** Imported sessions. */
+  readonly sessions: number;
+  /** Imported LangGraph threads. */
+  readonly threads: number;
+  /** Imported items of long-term memory. */
+  readonly items: number;
+  /** Messages of the imported sessions. */
+  readonly messages: number;
+  /** Sessions, threads and items that existed with equal content. */
+  readonly unchanged: number;
+  /** Skipped sessions, threads and items whose expiry has passed. */
+  readonly expired: number;
+  /** Sessions, threads and items passed to `onProblem`. */
+  readonly failed: number;
+}
+
+/**
+ * Options of `memory.sessions.import`.
+ * @example
+ * import { createReadStream } from "node:fs";
+ * import { createInterface } from "node:readline";
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const lines = createInterface({ input: createReadStream("sessions.jsonl") }); // what an export wrote
+ * const { sessions, failed } = await memory.sessions.import(lines, {
+ *   onProblem: ({ line, sessionId, error }) => console.error(`Line ${line}, session ${sessionId}: ${error.message}`),
+ * });
+ * console.log(`${sessions} sessions imported, ${failed} not`);
+ */
+export interface SessionImportOptions {
+  /** Time to live of the sessions in seconds, instead of the exported expiries. @default as exported */
+  readonly sessionTTL?: number;
+  /** Receives each session that cannot be imported; the others are imported. @default the import throws */
+  readonly onProblem?: (problem: SessionImportProblem) => void;
+  /** Called after each session. */
+  readonly onProgress?: (progress: SessionImportSummary) => void;
+}
+
+const schema = lazy(() =>
+  z.strictObject({
+    sessionTTL: z.optional(positiveInteger()),
+    onProblem: z.optional(listener<SessionImportProblem>()),
+    onProgress: z.optional(listener<SessionImportSummary>()),
+  }),
+);
+
+/** Imports the sessions of an export; see `memory.sessions.import`. */
+export async function importLines(
+  store: SessionStore,
+  lines: AsyncIterable<string> | Iterable<string>,
+  options: SessionImportOptions,
+): Promise<SessionImportSummary> {
+  const { sessionTTL, onProblem, onProgress } = parseOptions("sessions.import", schema(), options);
+  if (typeof lines !== "object" || lines === null || !(Symbol.asyncIterator in lines || Symbol.iterator in lines)) {
+    throw new ConfigurationError(
+      "lines",
+      "sessions.import: the lines must be an array or another iterable of strings.",
+    );
+  }
+  const done = { sessions: 0, threads: 0, items: 0, messages: 0, unchanged: 0, expired: 0, failed: 0 };
+  const imports = importSessions(store, lines, sessionTTL === undefined ? undefined : sessionTTL * 1_000);
+  for await (const { outcome, kind, messages, sessionId, line, error } of imports) {
+    if (error !== undefined && onProblem === undefined) {
+      throw error;
+    }
+    const imported = kind === undefined ? "sessions" : (`${kind}s` as const);
+    done[outcome === "imported" ? imported : outcome] += 1;
+    done.messages += outcome === "imported" ? messages : 0;
+    if (error !== undefined) {
+      onProblem?.({ line, sessionId, error });
+    }
+    onProgress?.({ ...done });
+  }
+  return done;
+}
+
+/** Reader of an export's lines with one line of pushback. */
+class LineReader {
+  readonly #lines: AsyncIterator<string> | Iterator<string>;
+  #number = 0;
+  #last = "";
+  #back: string | undefined;
+
+  constructor(lines: AsyncIterable<string> | Iterable<string>) {
+    this.#lines = Symbol.asyncIterator in lines ? lines[Symbol.asyncIterator]() : lines[Symbol.iterator]();
+  }
+
+  get number(): number {
+    return this.#number;
+  }
+
+  /** The next line that is not empty, as text. */
+  async text(): Promise<string | undefined> {
+    const back = this.#back;
+    this.#back = undefined;
+    if (back !== undefined) {
+      this.#number += 1;
+      return (this.#last = back);
+    }
+    for (;;) {
+      const { done = false, value } = await this.#lines.next();
+      if (done) {
+        return undefined;
+      }
+      this.#number += 1;
+      if ((value as string).trim() !== "") {
+        return (this.#last = value as string);
+      }
+    }
+  }
+
+  async line(): Promise<ExportLine | undefined> {
+    const text = await this.text();
+    return text === undefined ? undefined : parseLine(this.#number, text);
+  }
+
+  /** The next line inside a session. @throws RecordError `corrupt` at the end of the export. */
+  async required(): Promise<ExportLine> {
+    const line = await this.line();
+    if (line === undefined) {
+      throw badLine(this.#number, "the export ends before the session's end");
+    }
+    return line;
+  }
+
+  /** Skips to the next session, thread or item; `from` is the number of this session's first line. */
+  async skipSession(from: number): Promise<void> {
+    const isNext = this.#number > from && this.#back === undefined;
+    let text = isNext ? this.#last : await this.text();
+    for (; text !== undefined; text = await this.text()) {
+      if (/^\s*\{\s*"type"\s*:\s*"(session|thread|item)"/.test(text)) {
+        this.#back = text;
+        this.#number -= 1;
+        return;
+      }
+    }
+  }
 }

@@ -1,13 +1,11 @@
 import * as z from "zod/mini";
 import { encodeHead } from "../../store/codec/head.js";
 import { ConfigurationError, ConflictError, MemoryError, RecordError } from "../../base/errors.js";
-import { isRecord, valueIn } from "../../conversation/messages/values.js";
+import { isRecord, valueIn } from "../../conversation/messages/message.js";
 import { lazy, nonNegativeInteger, withoutUndefined } from "../../base/options.js";
-import { maxReductions, type StoredReduction } from "../../store/contract/session-pages.js";
-import { maxUsageModels } from "../../store/contract/lists.js";
-import type { KeptState } from "../../store/contract/copies.js";
-import { checkOwnerName } from "../session/identity.js";
-import { labelOf, type SessionNames } from "../session/labels.js";
+import { maxReductions, type StoredReduction, type KeptState } from "../../store/contract/copies.js";
+import { maxUsageModels } from "../../store/contract/session-ref.js";
+import { checkOwnerName, labelOf, type SessionNames } from "../session/identity.js";
 
 /** A line of an export, parsed. `number` counts from 1. */
 export interface ExportLine {

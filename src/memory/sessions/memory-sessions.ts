@@ -1,18 +1,18 @@
-import { maxTries } from "../../base/tries.js";
+import { maxTries, loadedOnce } from "../../base/bounds.js";
 import * as z from "zod/mini";
 import { ConfigurationError, ConflictError } from "../../base/errors.js";
 import type { MemoryEventHandler } from "../../base/events.js";
-import { loadedOnce } from "../../base/loaded-once.js";
 import { lazy, listener, parseOptions, positiveInteger, withoutUndefined } from "../../base/options.js";
-import { defaultGuardMs, maxListLimit, type ListsProgress, type SessionAccess } from "../../store/contract/lists.js";
+import { defaultGuardMs, maxListLimit } from "../../store/contract/session-ref.js";
+import type { ListsProgress, SessionAccess } from "../../store/contract/session-ref.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
-import { isLabel } from "../../store/redis/item-names.js";
+import { isLabel } from "../../store/redis/item-records.js";
 import type { ReencryptProgress } from "./reencrypt-sessions.js";
-import type { SessionImportOptions, SessionImportSummary } from "./import-lines.js";
+import type { SessionImportOptions, SessionImportSummary } from "./import-sessions.js";
 import type { SessionSearch, SessionSearchOptions } from "./search-requests.js";
-import { checkOwnerName } from "../session/identity.js";
-import { cursorText, placeIn } from "./cursor.js";
-import { labelOf, namesIn, refuseLocked, type SessionNames } from "../session/labels.js";
+import { checkOwnerName, labelOf, namesIn, refuseLocked, type SessionNames } from "../session/identity.js";
+import { cursorText, placeIn, leaveOut, listedSession, storedSession } from "./stored-sessions.js";
+import type { SessionProblem, StoredSession } from "./stored-sessions.js";
 import type {
   OwnerErasure,
   OwnerExportOptions,
@@ -23,8 +23,6 @@ import type {
   SessionListOptions,
 } from "./requests.js";
 import type { MemorySettings } from "../session/memory-context.js";
-import { leaveOut, type SessionProblem } from "./problems.js";
-import { listedSession, storedSession, type StoredSession } from "./stored-sessions.js";
 
 const defaultLimit = 30;
 
@@ -246,7 +244,7 @@ export class MemorySessions {
     lines: AsyncIterable<string> | Iterable<string>,
     options: SessionImportOptions = {},
   ): Promise<SessionImportSummary> {
-    const { importLines } = await import("./import-lines.js");
+    const { importLines } = await import("./import-sessions.js");
     return importLines(this.#store, lines, options);
   }
 

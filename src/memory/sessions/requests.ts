@@ -1,7 +1,6 @@
-import type { ListsProgress } from "../../store/contract/lists.js";
+import type { ListsProgress } from "../../store/contract/session-ref.js";
 import type { ReencryptProgress } from "./reencrypt-sessions.js";
-import type { SessionProblem } from "./problems.js";
-import type { ListedSession } from "./stored-sessions.js";
+import type { SessionProblem, ListedSession } from "./stored-sessions.js";
 
 /** Options of `memory.sessions.list`. */
 export interface SessionListOptions {

@@ -2,24 +2,20 @@ import type { MemoryEventHandler } from "../../base/events.js";
 import { RecordError } from "../../base/errors.js";
 import { decodeRecord, metaOf } from "../../store/codec/decode-record.js";
 import { textOf } from "../../conversation/messages/content.js";
-import { refuseLocked } from "../session/labels.js";
-import { parseSealed } from "../../store/sealed/keys/header.js";
-import type { SessionDetails } from "../../store/contract/lists.js";
-import type { SessionRef } from "../../store/contract/session-ref.js";
-import type { StoredPage } from "../../store/contract/session-pages.js";
-import { cursorText, type SearchPlace } from "./cursor.js";
-import { concernsOneSession, leaveOut } from "./problems.js";
-import {
-  checkedSearch,
-  type CheckedSearch,
-  type FoundSession,
-  type SearchedRole,
-  type SearchMatch,
-  type SessionSearch,
-  type SessionSearchOptions,
+import { refuseLocked } from "../session/identity.js";
+import { parseSealed } from "../../store/sealed/keys/session-key.js";
+import type { SessionDetails, SessionRef } from "../../store/contract/session-ref.js";
+import type { StoredPage } from "../../store/contract/copies.js";
+import { cursorText, type SearchPlace, concernsOneSession, leaveOut, storedSession } from "./stored-sessions.js";
+import { checkedSearch, foldedText, textFilter } from "./search-requests.js";
+import type {
+  CheckedSearch,
+  FoundSession,
+  SearchedRole,
+  SearchMatch,
+  SessionSearch,
+  SessionSearchOptions,
 } from "./search-requests.js";
-import { storedSession } from "./stored-sessions.js";
-import { foldedText, textFilter } from "./text-filter.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 
 /** Sessions of a page of a list. */

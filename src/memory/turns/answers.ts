@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { digestMessage } from "../../store/codec/encode-message.js";
-import { roleOf } from "../../conversation/messages/roles.js";
+import { roleOf } from "../../conversation/messages/message.js";
 
 /**
  * The messages of an output that are new: all behind the last message that was sent, whatever their ids; where it is

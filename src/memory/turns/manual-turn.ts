@@ -1,6 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { ownIdOf } from "../../store/codec/message-ids.js";
-import { roleOf } from "../../conversation/messages/roles.js";
+import { ownIdOf, roleOf } from "../../conversation/messages/message.js";
 import type { ReducerRequest } from "../../conversation/reducers/chat-history-reducer.js";
 import { boundThoughts, type RequestObserver } from "../../conversation/structure/seam/model-input.js";
 import { Turn } from "./turn.js";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { jsonText, sameAsJson } from "../../base/json-text.js";
+import { jsonText, sameAsJson } from "../../base/json.js";
 import { type Block, blocksOf, blockText, isBlankText, textOf } from "../../conversation/messages/content.js";
-import { roleOf, summaryMarkOf } from "../../conversation/messages/roles.js";
+import { roleOf, summaryMarkOf } from "../../conversation/messages/message.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { comparableForms } from "../session/stored-forms.js";
 import { inTurnOrder, type DecodedView, type StoredEntry } from "../session/view.js";

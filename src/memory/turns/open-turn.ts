@@ -1,23 +1,22 @@
-import { maxTries } from "../../base/tries.js";
+import { maxTries } from "../../base/bounds.js";
 import type { BaseMessage } from "@langchain/core/messages";
-import { isAnswer, isInterrupted } from "../../store/codec/message-ids.js";
+import { isAnswer, sameContent } from "../../conversation/messages/content.js";
+import { isInterrupted, refusedMarkOf, roleOf } from "../../conversation/messages/message.js";
 import { metaOf } from "../../store/codec/decode-record.js";
 import { turnNameOf } from "../../store/codec/encode-message.js";
 import { report } from "../../base/events.js";
-import { sameContent } from "../../conversation/messages/content.js";
-import { refusedMarkOf, roleOf } from "../../conversation/messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { WindowSource } from "../session/memory-context.js";
 import { type DecodedView, type StoredEntry, inTurnOrder, withoutRefusedEntries } from "../session/view.js";
 import { comparableForms } from "../session/stored-forms.js";
 import { contentConflict, damaged } from "../../store/contract/refusals.js";
-import type { TurnMark } from "../../store/contract/turns.js";
+import type { TurnMark } from "../../store/contract/session-writes.js";
 import { reportUnknownWindow } from "../../conversation/structure/seam/model-input.js";
 import type { ModelProfile } from "../../conversation/structure/seam/profile-of.js";
 import { answerStart } from "../session/turn-messages.js";
 import { firstOfBlock, newInput, type InputPlace } from "./new-input.js";
 import type { TurnInput, TurnSetting } from "./turn-setting.js";
-import { writeTurn, type AppendHistory } from "../session/append-options.js";
+import { writeTurn, type AppendHistory } from "../session/append-input.js";
 
 /** A turn to open: its session, its id if it has one, and the caller's input. */
 export interface TurnRequest {

@@ -1,7 +1,6 @@
 import { BudgetError } from "../../base/errors.js";
-import { isRecord, type Fields } from "../../conversation/messages/values.js";
-import type { RefusedMark } from "../../conversation/messages/roles.js";
-import { partsOf, tooLongIn } from "./context-overflow.js";
+import { isRecord, type Fields, type RefusedMark } from "../../conversation/messages/message.js";
+import { partsOf, tooLongIn } from "./fit-request.js";
 
 /** Statuses of requests that are refused whenever they are made: bad request, too large, not processable. */
 const statuses: ReadonlySet<unknown> = new Set([400, 413, 422]);

@@ -2,10 +2,9 @@ import { CallbackManager } from "@langchain/core/callbacks/manager";
 import { AIMessageChunk, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { getCallbackManagerForConfig, type RunnableConfig } from "@langchain/core/runnables";
-import { jsonText } from "../../base/json-text.js";
-import { mayCall } from "../../conversation/messages/calls.js";
-import { textOf } from "../../conversation/messages/content.js";
-import { roleOf } from "../../conversation/messages/roles.js";
+import { jsonText } from "../../base/json.js";
+import { mayCall, textOf } from "../../conversation/messages/content.js";
+import { roleOf } from "../../conversation/messages/message.js";
 
 /** The name of the model in the events of a stream. */
 const modelName = "StoredAnswer";

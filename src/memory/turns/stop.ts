@@ -1,12 +1,10 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { AIMessage, AIMessageChunk, isAIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { inTime } from "../../base/in-time.js";
-import { answeredId, callsOf, type Call } from "../../conversation/messages/calls.js";
-import { textOf } from "../../conversation/messages/content.js";
-import { textAnswer } from "../../conversation/messages/copies/change-content.js";
-import { roleOf } from "../../conversation/messages/roles.js";
-import { callSignal } from "./langgraph-config.js";
+import { inTime } from "../../base/bounds.js";
+import { answeredId, callsOf, type Call, textOf } from "../../conversation/messages/content.js";
+import { textAnswer } from "../../conversation/messages/copies/edit-message.js";
+import { roleOf } from "../../conversation/messages/message.js";
 
 // Stop, for chains and agents: how a run is notified, how partial model output is collected, and its stored form.
 
@@ -151,4 +149,33 @@ export function interruptedAnswer(messages: readonly BaseMessage[]): BaseMessage
   const isResult = messages[end]?.getType() === "tool";
   const whole = messages.slice(0, isResult ? end + 1 : Math.max(end, 0));
   return last === undefined ? whole : [...whole, last];
+}
+
+// Fields of a run's config that LangGraph keeps to itself, read here only: see decision 18. In a version without them,
+// each reads as absent.
+
+type Config = Pick<RunnableConfig, "configurable">;
+
+/** The method by which a checkpointer stores the writes of tasks. */
+export type PutWrites = (
+  config: { readonly configurable?: Readonly<Record<string, unknown>> },
+  writes: readonly (readonly [string, unknown])[],
+  ...rest: unknown[]
+) => unknown;
+
+/** The checkpointer of the graph's run; undefined for a run without one. */
+export function checkpointerOf({ configurable }: Config): { readonly putWrites?: PutWrites } | undefined {
+  const checkpointer: unknown = configurable?.["__pregel_checkpointer"];
+  return typeof checkpointer === "object" && checkpointer !== null ? checkpointer : undefined;
+}
+
+/** The signal of the graph's call, which also `stream.cancel()` aborts; undefined for older versions. */
+export function callSignal({ configurable }: Config): AbortSignal | undefined {
+  const signals = configurable?.["__pregel_abort_signals"] as { externalAbortSignal?: AbortSignal } | undefined;
+  return signals?.externalAbortSignal;
+}
+
+/** True for the config of a graph in a task of another one. */
+export function isInTask({ configurable }: Config): boolean {
+  return configurable?.["__pregel_task_id"] !== undefined;
 }

@@ -2,35 +2,28 @@ import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { report, type MemoryEventHandler, type ViewSize } from "../../base/events.js";
-import { loadedOnce } from "../../base/loaded-once.js";
-import { messageIdOf } from "../../store/codec/message-ids.js";
-import { fromCompaction, sealedIn } from "../../conversation/messages/calls.js";
+import { loadedOnce } from "../../base/bounds.js";
+import { messageIdOf } from "../../store/codec/encode-message.js";
+import { fromCompaction, sealedIn } from "../../conversation/messages/content.js";
 import { changeMessage } from "../../conversation/messages/change-message.js";
-import { roleOf } from "../../conversation/messages/roles.js";
+import { roleOf } from "../../conversation/messages/message.js";
 import type { ReducerRequest } from "../../conversation/reducers/chat-history-reducer.js";
 import type { ContextWindow, MeasuredRequest } from "../../conversation/reducers/window/context-window.js";
 import type { ConversationSession } from "../session/conversation-session.js";
-import { noteAsked } from "../session/encode-records.js";
+import { noteAsked } from "../session/append-input.js";
 import type { Adapter } from "../../conversation/structure/adapters/adapter.js";
 import type { RepairPlan } from "../../conversation/structure/options.js";
 import type { ProfileChoice } from "../../conversation/structure/profiles/check-profile.js";
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
-import {
-  modelInput,
-  planOf,
-  reportCompaction,
-  reportForeign,
-  type ModelInput,
-  type ModelPlan,
-  type PlannedRequest,
-} from "../../conversation/structure/seam/model-input.js";
+import { modelInput, planOf, reportCompaction, reportForeign } from "../../conversation/structure/seam/model-input.js";
+import type { ModelInput, ModelPlan, PlannedRequest } from "../../conversation/structure/seam/model-input.js";
 import type { FittedMessages, RequestToFit } from "./fit-request.js";
 import { idsOf, windowFor, type OpenTurn } from "./open-turn.js";
 
 /** The code that fits requests, loaded with the first memory that has a reducer. */
 const fitting = loadedOnce(() => import("./fit-request.js"));
 /** The code of views that the next model cannot read, loaded with the first one. */
-const reading = loadedOnce(() => import("./readable-turn.js"));
+const reading = loadedOnce(() => import("./commit-reduced.js"));
 
 /** A call of the model, as far as a door knows it. */
 export interface ModelCall extends Pick<ReducerRequest, "model" | "system" | "tools" | "isWhole"> {

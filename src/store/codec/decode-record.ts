@@ -1,5 +1,4 @@
 import {
-  type BaseMessage,
   AIMessage,
   ChatMessage,
   FunctionMessage,
@@ -7,22 +6,15 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { unknownKey } from "../contract/refusals.js";
-import { parseSealed, sealedVersion } from "../sealed/keys/header.js";
+import { parseSealed, sealedVersion } from "../sealed/keys/session-key.js";
 import { RecordError } from "../../base/errors.js";
-import {
-  type RecordMeta,
-  type TurnOutput,
-  recordVersion,
-  fieldsByType,
-  requiredField,
-  shapeProblem,
-  type MessageFields,
-} from "./encode-message.js";
+import { recordVersion, fieldsByType, requiredField, shapeProblem } from "./encode-message.js";
+import type { RecordMeta, TurnOutput, MessageFields } from "./encode-message.js";
 import { normalizeForeign } from "./foreign-record.js";
-import { exactValueIn, fieldsOf, isRecord, valueIn } from "../../conversation/messages/values.js";
-import { tagKey } from "./tagged-values.js";
-import { untagValue } from "./untagged-values.js";
+import { exactValueIn, fieldsOf, isRecord, valueIn } from "../../conversation/messages/message.js";
+import { tagKey, untagValue } from "./tagged-values.js";
 
 /** A stored message: the message, its id if the record holds one, and its token counts by counter id. */
 export interface DecodedRecord {

@@ -1,12 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../../base/errors.js";
-import { shortHash } from "../../base/ids.js";
-import { sortKeys } from "../../base/json-text.js";
-import { isRecord } from "../../conversation/messages/values.js";
+import { shortHash, timeOrderedIds } from "../../base/ids.js";
+import { sortKeys } from "../../base/json.js";
+import { isRecord, ownIdOf } from "../../conversation/messages/message.js";
 import { startWalk, tagValue, type Walk } from "./tagged-values.js";
 
 /** An encoded message: its id, a digest of its content without the id (8 characters of base64url), and the record. */
-export interface EncodedRecord {
+interface EncodedRecord {
   readonly id: string;
   readonly digest: string;
   readonly record: string;
@@ -46,7 +46,7 @@ export interface RecordMeta {
 }
 
 /** Record fields besides the message. */
-export interface EncodeOptions extends RecordMeta {
+interface EncodeOptions extends RecordMeta {
   /** Id to store the message under; replaces the message's own. */
   readonly id: string;
   readonly tokens?: Readonly<Record<string, number>>;
@@ -58,7 +58,7 @@ export const recordVersion = 1;
 /**
  * Message types of the record format. A developer message is a system message with `additional_kwargs.__openai_role__`.
  */
-export type StoredType = "human" | "ai" | "system" | "tool" | "generic" | "function";
+type StoredType = "human" | "ai" | "system" | "tool" | "generic" | "function";
 
 /** Fields of a stored message, named as in LangChain's own `{ type, data }`. */
 export interface MessageFields {
@@ -318,4 +318,28 @@ function unsupportedMessage(reason: string, cause?: unknown): RecordError {
 /** The name of a turn in Redis: a hash of its id, 14 characters of base64url. */
 export function turnNameOf(turnId: string): string {
   return shortHash(`\u0000turn\u0000${turnId}`, 14);
+}
+
+/** Ids of messages without one, kept per object (weakly): a retry with the same objects is idempotent. */
+const given = new WeakMap<BaseMessage, string>();
+const createId = timeOrderedIds();
+
+/**
+ * The message's own id; else `<turnId>-<index>` if there is a turn id, the same for each retry; else a unique id,
+ * stable per object. Does not modify the message.
+ */
+export function messageIdOf(
+  message: BaseMessage,
+  place?: { readonly turnId?: string; readonly index: number },
+): string {
+  const own = ownIdOf(message);
+  if (own !== undefined || place?.turnId !== undefined) {
+    return own ?? `${place!.turnId}-${place!.index}`;
+  }
+  let id = given.get(message);
+  if (id === undefined) {
+    id = createId(Date.now());
+    given.set(message, id);
+  }
+  return id;
 }

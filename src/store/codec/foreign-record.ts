@@ -1,5 +1,5 @@
 import { defaultToolCallParser } from "@langchain/core/messages/tool";
-import { isRecord } from "../../conversation/messages/values.js";
+import { isRecord } from "../../conversation/messages/message.js";
 
 /**
  * Type and fields of a foreign record: LangChain's `{ type, data }` as JavaScript and Python write it, its serialized

@@ -1,5 +1,5 @@
 import { RecordError } from "../../base/errors.js";
-import { isRecord, valueIn } from "../../conversation/messages/values.js";
+import { isRecord, valueIn } from "../../conversation/messages/message.js";
 
 /**
  * Encodes the records of a head: a JSON array, `""` for none.

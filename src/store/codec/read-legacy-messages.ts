@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError, RecordError, StoreError } from "../../base/errors.js";
 import { report, type MemoryEventHandler } from "../../base/events.js";
-import { fieldsOf } from "../../conversation/messages/values.js";
+import { fieldsOf } from "../../conversation/messages/message.js";
 import { anyFunction, lazy, objectWith, parseOptions } from "../../base/options.js";
 import { shortHash } from "../../base/ids.js";
 import { decodeRecord } from "./decode-record.js";

@@ -1,6 +1,5 @@
 import { ConflictError, StoreError, EncryptionError } from "../../base/errors.js";
-import { encodeSessionId, type SessionRef } from "./session-ref.js";
-import { keyParts, storedKeyFrom, type StoredKey } from "./writer-keys.js";
+import { encodeSessionId, type SessionRef, keyParts, storedKeyFrom, type StoredKey } from "./session-ref.js";
 
 /** The session id for error messages: encoded, so that it cannot break a log line, and truncated to 80 characters. */
 export function sessionLabel(sessionId: string): string {
@@ -9,7 +8,7 @@ export function sessionLabel(sessionId: string): string {
 }
 
 /** A refused call. */
-export interface RefusedCall {
+interface RefusedCall {
   /** The name of the call. */
   readonly operation: string;
   readonly sessionId: string;
@@ -120,7 +119,7 @@ export function transferLost(sessionId: string): ConflictError {
 }
 
 /** The error for a writer whose fencing token is lower than one used before. */
-export function fenced(sessionId: string): ConflictError {
+function fenced(sessionId: string): ConflictError {
   return new ConflictError(
     `A later turn of ${sessionLabel(sessionId)} has begun (its fencing token is higher); nothing was written. ` +
       "Read the session and run the turn again.",
@@ -250,4 +249,47 @@ export function wrongKey(sessionId: string, keyId: string): EncryptionError {
       'changed or moved in Redis; nothing was read or written. Check the key in the option "encryption".',
     { code: "wrong_key", sessionId, keyId },
   );
+}
+
+/**
+ * A record that a store keeps in memory: the same object for as long as the record stays in the log. Readers of the
+ * same text note here what they made of it, and hand out copies only.
+ */
+export interface KeptRecord {
+  made: unknown;
+  /** True where the session was read more than once, so that it will probably be read again. */
+  readonly isReadOften: boolean;
+  /** The plain text, from the reader that decrypted it last. */
+  opened?: OpenedRecord;
+}
+
+/** A decrypted record, for nobody but who reads with the same keys. */
+interface OpenedRecord extends KeptRecord {
+  readonly keys: object;
+  readonly text: string;
+}
+
+/** The kept records of a view. */
+export interface KeptRecords {
+  readonly list: KeptRecord[];
+  /** The records of the wrapped store from which these were made. */
+  readonly source?: KeptRecords;
+  /** True if a record could not be read: the store asks for all again, so that a repair by hand is seen. */
+  isRefused: boolean;
+  /** True once a reader may hold the list of texts: then it grows no more. */
+  isLent: boolean;
+  /** True once a reader found that all of them are shown as they stand, behind an empty head. */
+  isShownAsStored?: boolean;
+  /** The plain texts of all, from the reader that decrypted them last. */
+  opened?: { readonly keys: object; readonly texts: readonly string[] };
+}
+
+/** The kept records of texts that a read returned, in the same order, by the list of texts; not all are kept. */
+export const keptRecords = new WeakMap<readonly string[], KeptRecords>();
+
+/** Says that a record could not be read. */
+export function refuseKept(records: KeptRecords | undefined): void {
+  for (let each = records; each !== undefined; each = each.source) {
+    each.isRefused = true;
+  }
 }

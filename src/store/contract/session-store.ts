@@ -1,10 +1,7 @@
-import type { SessionData } from "./session-data.js";
-import type { SessionCopies } from "./copies.js";
-import type { SessionEdits } from "./edits.js";
-import type { SessionLists } from "./lists.js";
-import type { SessionRef } from "./session-ref.js";
+import type { SessionData, SessionCopies } from "./copies.js";
+import type { SessionEdits, AppendRequest, AppendResult, CommitRequest } from "./session-writes.js";
+import type { SessionLists, SessionRef } from "./session-ref.js";
 import type { ReadViewOptions, SessionView } from "./session-reads.js";
-import type { AppendRequest, AppendResult, CommitRequest } from "./session-writes.js";
 import type { SizeLimits } from "./append-decision.js";
 
 /**

@@ -1,9 +1,6 @@
-import type { ViewLimit } from "../../conversation/reducers/view-limit.js";
-import type { HoldPlace, HoldRequest } from "./holds.js";
-import type { ModelUsage } from "./lists.js";
-import type { ReadState, SessionView } from "./session-reads.js";
-import type { SideChanges, SideWrite } from "./side-fields.js";
-import type { LessenedTurn, StoredTurn, TurnClaim, TurnOfRecord } from "./turns.js";
+import type { ViewLimit } from "../../conversation/reducers/chat-history-reducer.js";
+import type { HoldPlace, HoldRequest, ReadState, SessionView } from "./session-reads.js";
+import type { ModelUsage, SessionRef, StoredKey } from "./session-ref.js";
 
 /** Returns a record's id, digest and turn; undefined for a record that cannot be read. */
 export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;
@@ -131,3 +128,167 @@ export interface RewindRequest extends ReadState {
 
 /** Wildcard digest of a discarded message in a copy that has a data key of its own. */
 export const anyDigest = "--------";
+
+/**
+ * The turn of an append, and the state in which the caller expects its mark: an append whose claim does not fit it
+ * writes nothing, so a turn is stored once, even if a retry has other ids and texts.
+ */
+export interface TurnClaim {
+  /** A hash of the turn's id: 14 characters of base64url. */
+  readonly name: string;
+  /** Records of the turn that the caller knows to be stored; 0 at the turn's first append. */
+  readonly stored: number;
+  /** True to end the turn: every later append to it is a repetition. False to leave it open for more. */
+  readonly done: boolean;
+}
+
+/** Mark of a turn in a store. */
+export interface TurnMark {
+  /** True if the turn has ended: every later append to it is a repetition. */
+  readonly done: boolean;
+  /** Records that were stored for the turn; messages that were stored before under their own ids are not among them. */
+  readonly count: number;
+  readonly first: number;
+}
+
+/** A turn whose claim did not fit its mark. */
+export interface StoredTurn extends TurnMark {
+  /**
+   * The `count` records from `first` on that are still in the log. If the turn was written in several steps, records of
+   * other turns may be among them.
+   */
+  readonly records: readonly string[];
+  /**
+   * True where the turn is open, has as many records as this append would leave, and all of its ids are stored or
+   * discarded: the append was made before, and its reply was lost.
+   */
+  readonly same?: true;
+}
+
+/** A turn that loses records by a rewind. A turn without records is forgotten, any other is open again. */
+export interface LessenedTurn {
+  readonly name: string;
+  readonly removed: number;
+}
+
+/** Turn of a record, for `rebuild`. */
+interface TurnOfRecord {
+  readonly name: string;
+  /** True for a record with which a turn can end. */
+  readonly ends: boolean;
+}
+
+/** The marks of the turns that records belong to, in order of their first record; `first` is an index. */
+export function marksIn(records: Iterable<{ readonly turn?: TurnOfRecord } | undefined>): Map<string, TurnMark> {
+  const marks = new Map<string, TurnMark>();
+  let index = 0;
+  for (const record of records) {
+    if (record?.turn !== undefined) {
+      const { name, ends } = record.turn;
+      const { count = 0, first = index } = marks.get(name) ?? {};
+      marks.set(name, { done: ends, count: count + 1, first });
+    }
+    index += 1;
+  }
+  return marks;
+}
+
+/**
+ * Side fields to set and to remove. Their namespace is separate from the store's own fields.
+ * @example
+ * import { HumanMessage } from "@langchain/core/messages";
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
+ * await history.append([new HumanMessage("Hei")], { side: { set: { "app:language": "nb" } } });
+ */
+export interface SideChanges {
+  /** Values to store, by name. @default none */
+  readonly set?: Readonly<Record<string, string>>;
+  /** Names of fields to remove; removed before `set` is stored. @default none */
+  readonly remove?: readonly string[];
+  /** After the change, only the last `keep` fields of the `prefix` remain, in byte order of their names. */
+  readonly bound?: {
+    /** Prefix of the names. */
+    readonly prefix: string;
+    /** Fields that stay at most; 0 or more. */
+    readonly keep: number;
+  };
+}
+
+/**
+ * A change of side fields on its own: nothing is written unless each field of `expected` holds that value (undefined:
+ * is absent).
+ */
+export interface SideWrite extends SideChanges {
+  /** Expected values by field (compare-and-set): the write happens only if all match. @default none */
+  readonly expected?: Readonly<Record<string, string | undefined>>;
+  /** All keys of the session expire this many milliseconds from now; left out, the expiry stays as it is. */
+  readonly ttlMs?: number;
+}
+
+/** Applies changes to side fields: removals, then settings, then the bound. */
+export function applySide(fields: Map<string, string>, changes: SideChanges | undefined): void {
+  changes?.remove?.forEach((name) => fields.delete(name));
+  for (const [name, value] of Object.entries(changes?.set ?? {})) {
+    fields.set(name, value);
+  }
+  if (changes?.bound !== undefined) {
+    const { prefix, keep } = changes.bound;
+    const names = [...fields.keys()].filter((name) => name.startsWith(prefix)).sort(byBytes);
+    names.slice(0, Math.max(0, names.length - keep)).forEach((name) => fields.delete(name));
+  }
+}
+
+/** The fields whose names begin with a prefix, in byte order of their names. */
+export function sideWithPrefix(fields: Iterable<readonly [string, string]>, prefix: string): Record<string, string> {
+  const chosen = [...fields].filter(([name]) => name.startsWith(prefix)).sort(([a], [b]) => byBytes(a, b));
+  return Object.fromEntries(chosen);
+}
+
+function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** Changes of stored records, with their indexes; all other methods only append. */
+export interface SessionEdits {
+  /**
+   * Removes all records from position `to` on if the session is as it was read. Before the start, and at the start
+   * where the head is empty: the head empties and the start goes to `base`, so that the view shows what is left.
+   */
+  rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale">;
+  /** Rewinds and appends in one step, if the session is as it was read; else changes nothing (`stale`). */
+  replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale">;
+  /**
+   * Derives everything that is kept about a log from the log, so that a damaged session can be written again. Keeps
+   * side fields, and start and head where they still fit. `identify` returns a record's id and digest, or undefined for
+   * a record that cannot be read. Owner and label are restored from the remaining data; if the owner is lost, a call
+   * that names an owner is refused as `damaged`, unless it `assigns` that owner, as an operator may.
+   */
+  rebuild(session: SessionRef, identify: IdentifyRecord, options?: RebuildOptions): Promise<void>;
+  /** The session's epoch and data key, also of a session that lost a part; undefined if it does not exist. */
+  readKey(session: SessionRef): Promise<SessionKeyState | undefined>;
+  /** Replaces the wrapped data key if it is as it was read; else changes nothing and returns false. */
+  rewrapKey(
+    session: SessionRef,
+    request: {
+      readonly was: StoredKey;
+      /** The same data key, wrapped by another master key. */
+      readonly now: StoredKey;
+    },
+  ): Promise<boolean>;
+}
+
+/** How to rebuild a session. */
+export interface RebuildOptions {
+  /** True to assign the named owner to a session whose owner is lost. @default false */
+  readonly assigns?: boolean;
+}
+
+/** Epoch and data key of a session. */
+export interface SessionKeyState {
+  /** `""` if it is lost. */
+  readonly epoch: string;
+  /** Undefined for a session of plain text. */
+  readonly stored: StoredKey | undefined;
+}

@@ -1,14 +1,12 @@
-import type { AppendPlan } from "../contract/append-decision.js";
-import type { SessionRef } from "../contract/session-ref.js";
-import { anyDigest, type AppendResult, type LogWrite, type NewRecord } from "../contract/session-writes.js";
+import { type AppendPlan, beginsRound } from "../contract/append-decision.js";
+import { type SessionRef, keyParts } from "../contract/session-ref.js";
+import { anyDigest, applySide } from "../contract/session-writes.js";
+import type { AppendResult, LogWrite, NewRecord, StoredTurn } from "../contract/session-writes.js";
 import { contentConflict, OtherDigests, positionConflict } from "../contract/refusals.js";
-import { beginsRound } from "../contract/record-text.js";
-import type { StoredTurn } from "../contract/turns.js";
-import { applySide } from "../contract/side-fields.js";
-import { exceedsLimit, totalAfterAppend, unknownTotal } from "./token-total.js";
-import { aheadIn, takeIn } from "./holds.js";
-import { claimSession, countUsage } from "./owners.js";
 import {
+  exceedsLimit,
+  totalAfterAppend,
+  unknownTotal,
   isEmpty,
   isUnchanged,
   newSession,
@@ -16,11 +14,12 @@ import {
   noteKey,
   truncate,
   viewOf,
-  type InMemorySession,
+  markTurn,
+  storedTurn,
 } from "./session.js";
-import { everyCheck, type InMemorySessions, type Repetition } from "./sessions.js";
-import { keyParts } from "../contract/writer-keys.js";
-import { markTurn, storedTurn } from "./turns.js";
+import type { InMemorySession } from "./session.js";
+import { aheadIn, takeIn } from "./holds.js";
+import { claimSession, countUsage, everyCheck, type InMemorySessions, type Repetition } from "./sessions.js";
 
 interface PlannedWrite {
   readonly session: SessionRef;

@@ -1,5 +1,5 @@
 import type { SessionRef } from "../contract/session-ref.js";
-import type { HeldTicket, HoldRequest, HoldPlace } from "../contract/holds.js";
+import type { HeldTicket, HoldRequest, HoldPlace } from "../contract/session-reads.js";
 import { newSession, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 

@@ -1,23 +1,26 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../../base/events.js";
 import { anyFunction, lazy, parseOptions } from "../../base/options.js";
-import { planAppend, type SizeLimits, sizeLimits } from "../contract/append-decision.js";
-import type { SessionData } from "../contract/session-data.js";
-import type { SessionCopies } from "../contract/copies.js";
-import type { SessionEdits } from "../contract/edits.js";
-import type { HoldRequest } from "../contract/holds.js";
-import { emptyView, type ReadViewOptions, type SessionView } from "../contract/session-reads.js";
-import type { SessionLists } from "../contract/lists.js";
-import type { SessionRef } from "../contract/session-ref.js";
+import { planAppend, type SizeLimits, sizeLimits, noRecords } from "../contract/append-decision.js";
+import type { SessionData, SessionCopies } from "../contract/copies.js";
+import type {
+  SessionEdits,
+  SessionKeyState,
+  AppendRequest,
+  AppendResult,
+  CommitRequest,
+  IdentifyRecord,
+  ReplaceTailRequest,
+  RewindRequest,
+} from "../contract/session-writes.js";
+import { type HoldRequest, emptyView, type ReadViewOptions, type SessionView } from "../contract/session-reads.js";
+import type { SessionLists, SessionRef, StoredKey } from "../contract/session-ref.js";
 import type { SessionStore } from "../contract/session-store.js";
-import type { AppendRequest, AppendResult, CommitRequest } from "../contract/session-writes.js";
 import { appendTo } from "./append.js";
-import { InMemorySessionData } from "./session-data.js";
-import { InMemoryCopies } from "./copies.js";
-import { InMemoryEdits } from "./edits.js";
+import { InMemorySessionData, InMemoryCopies } from "./session-data.js";
 import { acquireHold } from "./holds.js";
 import { InMemoryLists } from "./lists.js";
-import { commitTo, lookUp, newSession, viewOf } from "./session.js";
+import { commitTo, lookUp, newSession, viewOf, reidentify } from "./session.js";
 import { InMemorySessions } from "./sessions.js";
 
 /** Options of `InMemorySessionStore`. */
@@ -120,5 +123,57 @@ export class InMemorySessionStore implements SessionStore {
 
   async close(): Promise<void> {
     this.#sessions.close();
+  }
+}
+
+/** Changes of stored records of sessions in memory. */
+class InMemoryEdits implements SessionEdits {
+  readonly #sessions: InMemorySessions;
+  readonly #limits: SizeLimits;
+
+  constructor(sessions: InMemorySessions, limits: SizeLimits) {
+    this.#sessions = sessions;
+    this.#limits = limits;
+  }
+
+  async replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
+    const plan = planAppend(session, request, this.#limits);
+    return this.#sessions.call("replaceTail", session, () => appendTo(this.#sessions, { session, request, plan }));
+  }
+
+  async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
+    const write = { session, request: { records: [], cut: request }, plan: noRecords };
+    return this.#sessions.call("rewind", session, () =>
+      appendTo(this.#sessions, write) === "stale" ? "stale" : "rewound",
+    );
+  }
+
+  async rebuild(session: SessionRef, identify: IdentifyRecord): Promise<void> {
+    return this.#sessions.call("rebuild", session, () => {
+      const stored = this.#sessions.writable("rebuild", session, ["erased", "key"]);
+      if (stored !== undefined) {
+        reidentify(stored, identify);
+        stored.ownership.owner ??= session.owner;
+        this.#sessions.keep(session.id, stored, undefined);
+      }
+    });
+  }
+
+  async readKey(session: SessionRef): Promise<SessionKeyState | undefined> {
+    return this.#sessions.call("readKey", session, () => {
+      const stored = this.#sessions.find(session);
+      return stored && { epoch: stored.epoch, stored: stored.key };
+    });
+  }
+
+  async rewrapKey(session: SessionRef, { was, now }: { readonly was: StoredKey; readonly now: StoredKey }) {
+    return this.#sessions.call("rewrapKey", session, () => {
+      const stored = this.#sessions.find(session);
+      const isSame = stored?.key?.key === was.key && stored.key.dek === was.dek;
+      if (isSame) {
+        stored.key = now;
+      }
+      return isSame;
+    });
   }
 }

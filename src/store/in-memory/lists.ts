@@ -1,18 +1,17 @@
-import {
-  summaryOf,
-  type ErasedOwners,
-  type ListPlace,
-  type ListsReindex,
-  type SessionAccess,
-  type SessionDetails,
-  type SessionLists,
-  type SessionLabel,
-  type SessionsPage,
-} from "../contract/lists.js";
-import type { SessionRef } from "../contract/session-ref.js";
-import { detailsOf, setLabel } from "./owners.js";
+import { summaryOf } from "../contract/session-ref.js";
+import type {
+  ErasedOwners,
+  ListPlace,
+  ListsReindex,
+  SessionAccess,
+  SessionDetails,
+  SessionLists,
+  SessionLabel,
+  SessionsPage,
+  SessionRef,
+} from "../contract/session-ref.js";
+import { detailsOf, setLabel, type InMemorySessions } from "./sessions.js";
 import { noteKey, type InMemorySession } from "./session.js";
-import type { InMemorySessions } from "./sessions.js";
 
 /** Lists of the sessions in memory, computed for each call and so always exact. */
 export class InMemoryLists implements SessionLists {

@@ -1,16 +1,23 @@
 import { randomToken } from "../../base/ids.js";
-import { beginsRound } from "../contract/record-text.js";
+import { beginsRound } from "../contract/append-decision.js";
 import type { ReadState, ReadViewOptions, SessionView } from "../contract/session-reads.js";
-import { maxReductions, type ReductionSize, type StoredReduction } from "../contract/session-pages.js";
-import type { SessionRef } from "../contract/session-ref.js";
-import type { CommitRequest, IdentifyRecord, RewindRequest } from "../contract/session-writes.js";
-import { totalAfterCommit, unknownTotal, type TokenTotal } from "./token-total.js";
-
-import { newOwnership, type InMemoryOwnership } from "./owners.js";
-import type { StoredKey } from "../contract/writer-keys.js";
+import { maxReductions, type ReductionSize, type StoredReduction } from "../contract/copies.js";
+import type { SessionRef, StoredKey } from "../contract/session-ref.js";
+import { marksIn } from "../contract/session-writes.js";
+import type {
+  CommitRequest,
+  IdentifyRecord,
+  RewindRequest,
+  AppendRequest,
+  NewRecord,
+  IdentifiedRecord,
+  TurnMark,
+  StoredTurn,
+  TurnClaim,
+  LessenedTurn,
+} from "../contract/session-writes.js";
+import { newOwnership, type InMemoryOwnership } from "./sessions.js";
 import type { InMemoryHold } from "./holds.js";
-import { reopenTurns, restoreTurns } from "./turns.js";
-import type { TurnMark } from "../contract/turns.js";
 
 /** The state of a session as plain data; the counterpart of the three keys in Redis. */
 export interface InMemorySession {
@@ -176,4 +183,115 @@ export function reidentify(session: InMemorySession, identify: IdentifyRecord): 
   });
   restoreTurns(session, identities);
   session.rev = session.cut = randomToken();
+}
+
+/** Tokens of a view under a counter; undefined and `""` where not known. */
+type TokenTotal = Pick<SessionView, "tokens" | "counter">;
+
+/** The total that is not known. */
+export const unknownTotal: TokenTotal = { tokens: undefined, counter: "" };
+
+/**
+ * The total after records were added: known while every append uses the same counter. `before` is undefined for a
+ * session to which nothing was appended or committed yet; `counter` is that of the append's plan.
+ */
+export function totalAfterAppend(
+  before: TokenTotal | undefined,
+  fresh: readonly NewRecord[],
+  counter: string | undefined,
+): TokenTotal | undefined {
+  if (fresh.length === 0) {
+    return before;
+  }
+  const base = before === undefined ? 0 : before.counter === counter ? before.tokens : undefined;
+  if (counter === undefined || base === undefined) {
+    return unknownTotal;
+  }
+  return { tokens: fresh.reduce((sum, { tokens = 0 }) => sum + tokens, base), counter };
+}
+
+/** The total after a reduction was committed to a session with this total and next position. */
+function totalAfterCommit(before: TokenTotal & { readonly next: number }, request: CommitRequest): TokenTotal {
+  const { next, tokens, counter, tokensRead } = request;
+  if (tokens === undefined || counter === undefined) {
+    return unknownTotal;
+  }
+  if (before.next === next) {
+    return { tokens, counter };
+  }
+  // The difference of both totals is the size of records that were appended since the view was read.
+  return before.tokens === undefined || before.counter !== counter || tokensRead === undefined
+    ? unknownTotal
+    : { tokens: tokens + (before.tokens - tokensRead), counter };
+}
+
+/** True where an append must return the view, because it exceeds the request's limit or its total is not known. */
+export function exceedsLimit(
+  view: TokenTotal & Pick<SessionView, "headCount" | "start" | "next">,
+  { viewLimit, counter }: Pick<AppendRequest, "viewLimit" | "counter">,
+): boolean {
+  const { messages, tokens, fromStart } = viewLimit ?? {};
+  if (messages !== undefined && view.headCount + view.next - view.start > messages) {
+    return true;
+  }
+  if (fromStart !== undefined && view.next - view.start > fromStart) {
+    return true;
+  }
+  return tokens !== undefined && (view.tokens === undefined || view.counter !== counter || view.tokens > tokens);
+}
+
+type TurnLog = Pick<InMemorySession, "turns" | "base" | "log">;
+
+/** Returns the turn as it is stored if the claim does not fit it; undefined if it does. */
+export function storedTurn(
+  session: TurnLog,
+  { name, stored }: Pick<TurnClaim, "name" | "stored">,
+): StoredTurn | undefined {
+  const { turns, base, log } = session;
+  const mark = turns.get(name) ?? { done: false, count: 0, first: base + log.length };
+  if (!mark.done && mark.count === stored) {
+    return undefined;
+  }
+  const { first, count } = mark;
+  return { ...mark, records: log.slice(Math.max(0, first - base), Math.max(0, first - base + count)) };
+}
+
+/** Adds `count` to the number of stored records of a turn. */
+export function markTurn(
+  marks: Map<string, TurnMark>,
+  { claim, count, first }: { readonly claim: TurnClaim; readonly count: number; readonly first: number },
+): void {
+  const { name, done } = claim;
+  const mark = marks.get(name);
+  if (mark !== undefined || count > 0) {
+    marks.set(name, { done, count: (mark?.count ?? 0) + count, first: mark?.first ?? first });
+  }
+}
+
+/** Forgets the turns that began at or after a position; a turn that keeps records is open again. */
+function reopenTurns(
+  marks: Map<string, TurnMark>,
+  { to, turns = [] }: { readonly to: number; readonly turns: readonly LessenedTurn[] | undefined },
+): void {
+  for (const [name, { first }] of marks) {
+    if (first >= to) {
+      marks.delete(name);
+    }
+  }
+  for (const { name, removed } of turns) {
+    const { count = 0, first = 0 } = marks.get(name) ?? {};
+    if (count <= removed) {
+      marks.delete(name);
+    } else {
+      marks.set(name, { done: false, count: count - removed, first });
+    }
+  }
+}
+
+/** Rebuilds the marks from the records, and keeps those of turns whose records were discarded. */
+function restoreTurns({ turns, base }: TurnLog, records: readonly (IdentifiedRecord | undefined)[]): void {
+  turns.forEach(({ first }, name) => first < base || turns.delete(name));
+  for (const [name, mark] of marksIn(records)) {
+    turns.set(name, { ...mark, first: base + mark.first });
+  }
 }

@@ -1,8 +1,7 @@
-import { loadedOnce } from "../../base/loaded-once.js";
+import { loadedOnce } from "../../base/bounds.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { groupWhenUsed } from "../contract/groups.js";
-import type { SessionLists } from "../contract/lists.js";
-import type { SessionRef } from "../contract/session-ref.js";
+import type { SessionLists, SessionRef } from "../contract/session-ref.js";
 import type { RedisLists } from "./session-lists.js";
 
 /** The time to live of a write that changes no expiry: its list is kept long enough. */

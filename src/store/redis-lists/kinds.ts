@@ -1,6 +1,6 @@
 import { StoreError } from "../../base/errors.js";
-import { fieldsOf, stringIn, valueIn } from "../../conversation/messages/values.js";
-import { keyOf, type DataKind, type DataPart, type NamedKey } from "../redis/data-parts.js";
+import { fieldsOf, stringIn, valueIn } from "../../conversation/messages/message.js";
+import { keyOf, type DataKind, type DataPart, type NamedKey } from "../redis/keys.js";
 import type { CallName } from "../redis/errors.js";
 import { eraseRunScript, eraseSteersScript, stopWaitingScript } from "../redis/lua/later-scripts.js";
 import { scanNames, type KeyScan } from "../redis/scan-keys.js";

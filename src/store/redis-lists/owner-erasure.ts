@@ -1,8 +1,7 @@
 import { MemoryError } from "../../base/errors.js";
 import { randomToken } from "../../base/ids.js";
-import type { ErasedOwners } from "../contract/lists.js";
-import { keyOf } from "../redis/data-parts.js";
-import { forkKeys, sessionKeys } from "../redis/keys.js";
+import type { ErasedOwners } from "../contract/session-ref.js";
+import { keyOf, forkKeys, sessionKeys } from "../redis/keys.js";
 import { otherOwner } from "../contract/refusals.js";
 import { eraseOthers, ownersNamed, ownersOfOthers } from "./kinds.js";
 import type { OwnerLists } from "./owner-lists.js";

@@ -2,8 +2,7 @@ import { ownerKey } from "../redis/keys.js";
 import type { CallName } from "../redis/errors.js";
 import { sendAlone, type Command, type ScriptRunner } from "../redis/script-runner.js";
 import { dropEntriesScript, enterSessionScript } from "../redis/lua/later-scripts.js";
-import type { ListPlace } from "../contract/lists.js";
-import { decodeSessionId, encodeSessionId } from "../contract/session-ref.js";
+import { type ListPlace, decodeSessionId, encodeSessionId } from "../contract/session-ref.js";
 
 /** An entry of an owner's list as it was read. */
 export interface ListEntry extends ListPlace {

@@ -1,9 +1,9 @@
-import { BoundedMap } from "../../base/bounded-map.js";
+import { BoundedMap } from "../../base/bounds.js";
 import { randomToken } from "../../base/ids.js";
 import { MemoryError, StoreError } from "../../base/errors.js";
 import { sessionKeys } from "../redis/keys.js";
 import { relabelSessionScript } from "../redis/lua/later-scripts.js";
-import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
+import { scanSessions, type KeyScan, scanKeys, type FoundSession } from "../redis/scan-keys.js";
 import { askOf, runOnSession, type ScriptRunner } from "../redis/script-runner.js";
 import type {
   ErasedOwners,
@@ -14,12 +14,10 @@ import type {
   SessionLabel,
   SessionLists,
   SessionsPage,
-} from "../contract/lists.js";
-import type { SessionRef } from "../contract/session-ref.js";
-import { capacity, keyOf, ListWrites, type WrittenSession } from "./list-writes.js";
+  SessionRef,
+} from "../contract/session-ref.js";
 import { eraseOwners, eraseSession } from "./owner-erasure.js";
 import { OwnerLists, type OwnEntry } from "./owner-lists.js";
-import { reindexSessions } from "./reindex-sessions.js";
 import { StoredDetails } from "./stored-details.js";
 
 /** How long an entry stays without its session, in milliseconds: longer than any write that it was sent in front of. */
@@ -208,4 +206,145 @@ export class RedisLists implements Omit<SessionLists, "flush"> {
   #scan(): KeyScan {
     return { runner: this.#runner, keyPrefix: this.#keyPrefix };
   }
+}
+
+/** The most sessions of which a process keeps something. */
+const capacity = 10_000;
+/** A list outlives what it was kept for by a fifth of the time to live: the half of it lets most writes go without. */
+const kept = 1.2;
+const needed = 1.1;
+
+/** A session that is about to be written, and its owner. */
+interface WrittenSession {
+  readonly owner: string;
+  readonly sessionId: string;
+  /** Milliseconds that the session lives after the write; undefined for ever, 0 where the write leaves it as it is. */
+  readonly ttlMs?: number | undefined;
+}
+
+/**
+ * Enters sessions in their owners' lists, in front of their writes. The first time in a process, and once in a tenth of
+ * a time to live, a script enters a session by the server's clock and keeps the list; in between a plain ZADD suffices.
+ */
+export class ListWrites {
+  readonly #lists: OwnerLists;
+  readonly #onKept: (owner: string) => void;
+  /** Until when the list of an entry is kept, in milliseconds of `performance.now()`. */
+  readonly #keptUntil = new BoundedMap<string, number>(capacity);
+  /** The server's clock minus `performance.now()`, in milliseconds; known once a list is kept. */
+  #offset = 0;
+  #lastScore = 0;
+
+  /** `onKept` is called when a list was kept for a session with an expiry. */
+  constructor(lists: OwnerLists, onKept: (owner: string) => void) {
+    this.#lists = lists;
+    this.#onKept = onKept;
+  }
+
+  /** Enters a session, sent in this tick, and returns its entry. @throws StoreError. */
+  async enter(written: WrittenSession): Promise<OwnEntry> {
+    const { owner, sessionId } = written;
+    return this.#isKept(written) ? this.#lists.move(owner, sessionId, this.#nextScore()) : this.#keep(written, false);
+  }
+
+  /** Keeps the list of a session whose expiry was extended; the session stays in its place. */
+  async extend(written: WrittenSession): Promise<void> {
+    await (this.#isKept(written) ? undefined : this.#keep(written, true));
+  }
+
+  #isKept(written: WrittenSession): boolean {
+    const { ttlMs = Infinity } = written;
+    return (this.#keptUntil.get(keyOf(written)) ?? -Infinity) >= performance.now() + needed * ttlMs;
+  }
+
+  async #keep(written: WrittenSession, keepsPlace: boolean): Promise<OwnEntry> {
+    const { owner, sessionId, ttlMs } = written;
+    const sent = performance.now();
+    const entry = await this.#lists.enter(owner, sessionId, { ttlMs, keepsPlace });
+    this.#offset = entry.score / 1_000 - performance.now();
+    this.#lastScore = Math.max(this.#lastScore, entry.score);
+    if (ttlMs !== 0) {
+      this.#keptUntil.set(keyOf(written), ttlMs === undefined ? Infinity : sent + kept * ttlMs);
+    }
+    if (ttlMs !== undefined) {
+      this.#onKept(owner);
+    }
+    return entry;
+  }
+
+  /** Grows with each write of this process, also with two of one microsecond. */
+  #nextScore(): number {
+    const now = Math.floor((performance.now() + this.#offset) * 1_000);
+    this.#lastScore = Math.max(this.#lastScore + 1, now);
+    return this.#lastScore;
+  }
+}
+
+/** A name for the entry of a session, which no other has. */
+function keyOf({ owner, sessionId }: WrittenSession): string {
+  return `${Buffer.byteLength(owner)} ${owner} ${sessionId}`;
+}
+
+const pageLength = 100;
+
+/** Context of a reindexing. */
+interface Reindexing extends ListsReindex {
+  readonly scan: KeyScan;
+  readonly lists: OwnerLists;
+  readonly details: StoredDetails;
+  readonly graceMs: number;
+}
+
+/** Lists every session under its owner, and drops entries of ended ones. Returns the number of those with an owner. */
+async function reindexSessions(reindexing: Reindexing): Promise<number> {
+  const { scan, onProgress } = reindexing;
+  const seen = new Set<string>();
+  const owners = new Set<string>();
+  for await (const page of scanKeys(scan)) {
+    const fresh = page.sessions.filter(({ sessionId, owner }) => owner !== undefined && !seen.has(sessionId));
+    fresh.forEach(({ sessionId }) => seen.add(sessionId));
+    page.owners.forEach((owner) => owners.add(owner));
+    for (let first = 0; first < fresh.length; first += pageLength) {
+      await Promise.all(
+        fresh.slice(first, first + pageLength).map((session) => enterUnlessRefused(session, reindexing)),
+      );
+      onProgress?.({ sessions: seen.size });
+    }
+  }
+  for (const owner of owners) {
+    await dropEnded(owner, reindexing);
+  }
+  return seen.size;
+}
+
+/** Enters a session by its last write. One that cannot be read is reported; one that lost its state comes last. */
+async function enterUnlessRefused(
+  { sessionId, owner }: FoundSession,
+  { lists, details, onProblem }: Reindexing,
+): Promise<void> {
+  try {
+    const session = await details.describe({ id: sessionId });
+    const listedBy = session === undefined ? owner : session.owner;
+    if (listedBy !== undefined) {
+      const { updatedAt = 0, expiresAt } = session ?? {};
+      // By the server's clock, so from the last write on.
+      const ttlMs = expiresAt === undefined ? undefined : Math.max(0, expiresAt - updatedAt);
+      await lists.enter(listedBy, sessionId, { ttlMs, keepsPlace: true, score: updatedAt * 1_000 });
+    }
+  } catch (error) {
+    if (onProblem === undefined || !MemoryError.isInstance(error) || error.retryable) {
+      throw error;
+    }
+    onProblem({ sessionId, error });
+  }
+}
+
+async function dropEnded(owner: string, { lists, details, graceMs }: Reindexing): Promise<void> {
+  let before: ListPlace | undefined;
+  do {
+    const { entries, next } = await lists.page(owner, { limit: pageLength, before });
+    const { ended } = await details.see(owner, entries);
+    await lists.drop(owner, ended, graceMs);
+    before = next;
+  } while (before !== undefined);
 }

@@ -3,11 +3,11 @@ import { type EachOf, withoutUndefined } from "../../base/options.js";
 import type { CallName } from "../redis/errors.js";
 import { sessionKeys } from "../redis/keys.js";
 import { readStateScript } from "../redis/lua/later-scripts.js";
-import { pairsIn } from "../redis/pairs.js";
+import { pairsIn } from "../redis/thread-records.js";
 import { runOnSession, type ScriptRunner } from "../redis/script-runner.js";
 import { damaged } from "../contract/refusals.js";
-import { summaryOf, type ModelUsage, type SessionDetails, type SessionSummary } from "../contract/lists.js";
-import type { SessionRef } from "../contract/session-ref.js";
+import { summaryOf } from "../contract/session-ref.js";
+import type { ModelUsage, SessionDetails, SessionSummary, SessionRef } from "../contract/session-ref.js";
 import type { ListEntry } from "./owner-lists.js";
 
 const fields = [

@@ -2,10 +2,16 @@ import { askText, firstScripts, runOnSession } from "../redis/script-runner.js";
 import { rewrapKeyScript } from "../redis/lua/later-scripts.js";
 import { keepsExpiry } from "../redis-lists/followed-lists.js";
 import { noRecords, planAppend } from "../contract/append-decision.js";
-import type { RebuildOptions, SessionEdits, SessionKeyState } from "../contract/edits.js";
-import type { SessionRef } from "../contract/session-ref.js";
-import type { StoredKey } from "../contract/writer-keys.js";
-import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../contract/session-writes.js";
+import type {
+  RebuildOptions,
+  SessionEdits,
+  SessionKeyState,
+  AppendResult,
+  IdentifyRecord,
+  ReplaceTailRequest,
+  RewindRequest,
+} from "../contract/session-writes.js";
+import type { SessionRef, StoredKey } from "../contract/session-ref.js";
 import type { RedisCalls } from "./calls.js";
 import { rebuildSession } from "./rebuild-session.js";
 

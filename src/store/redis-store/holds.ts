@@ -1,9 +1,8 @@
 import { randomToken } from "../../base/ids.js";
-import { laterScripts } from "../redis/loaded-scripts.js";
+import { laterScripts } from "../redis/script.js";
 import { unknownReply } from "../redis/errors.js";
 import { askOf } from "../redis/script-runner.js";
-import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
-import type { ReadViewOptions } from "../contract/session-reads.js";
+import type { HeldTicket, HoldPlace, HoldRequest, ReadViewOptions } from "../contract/session-reads.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { takenHold } from "./append-call.js";
 import type { RedisCalls } from "./calls.js";

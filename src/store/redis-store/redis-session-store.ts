@@ -1,47 +1,35 @@
-import { BoundedMap } from "../../base/bounded-map.js";
+import { BoundedMap, promised } from "../../base/bounds.js";
 import { parseOptions, type SchemaOutput } from "../../base/options.js";
-import { promised } from "../../base/promised.js";
 import { FollowedLists, keepsExpiry } from "../redis-lists/followed-lists.js";
-import {
-  type Accept,
-  askOf,
-  askText,
-  byFirstScripts,
-  firstScripts,
-  runOnSession,
-  ScriptRunner,
-} from "../redis/script-runner.js";
+import { askOf, askText, byFirstScripts, firstScripts, runOnSession, ScriptRunner } from "../redis/script-runner.js";
+import type { Accept } from "../redis/script-runner.js";
 import { openConnection, type Connection } from "../redis/connection.js";
 import { idHash, logSum, sessionKeys, type SessionKeys } from "../redis/keys.js";
-import { lookedUp } from "./turn-marks.js";
-import { laterScripts } from "../redis/loaded-scripts.js";
-import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
-import { planAppend, type SizeLimits } from "../contract/append-decision.js";
-import { randomToken } from "../../base/ids.js";
-import type { SessionData } from "../contract/session-data.js";
-import type { SessionCopies } from "../contract/copies.js";
-import type { SessionEdits } from "../contract/edits.js";
-import { groupWhenUsed } from "../contract/groups.js";
-import { defaultGuardMs, type SessionLists } from "../contract/lists.js";
-import { emptyView, type ReadViewOptions, type SessionView } from "../contract/session-reads.js";
-import type { SessionRef } from "../contract/session-ref.js";
-import type { SessionStore } from "../contract/session-store.js";
-import type { AppendRequest, AppendResult, CommitRequest } from "../contract/session-writes.js";
 import {
+  lookedUp,
   appendArguments,
-  type AppendParts,
   appendResult,
   commitArguments,
   fullReply,
   heldReply,
   ownerIn,
   shownIn,
-  type TakenHold,
 } from "./append-call.js";
+import type { AppendParts, TakenHold } from "./append-call.js";
+import { laterScripts } from "../redis/script.js";
+import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
+import { planAppend, type SizeLimits } from "../contract/append-decision.js";
+import { randomToken } from "../../base/ids.js";
+import type { SessionData, SessionCopies } from "../contract/copies.js";
+import type { SessionEdits, AppendRequest, AppendResult, CommitRequest } from "../contract/session-writes.js";
+import { groupWhenUsed } from "../contract/groups.js";
+import { defaultGuardMs, type SessionLists, type SessionRef } from "../contract/session-ref.js";
+import { emptyView, type ReadViewOptions, type SessionView } from "../contract/session-reads.js";
+import type { SessionStore } from "../contract/session-store.js";
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
 import { type HeldReadOptions, keepAlive, acquireAndRead } from "./holds.js";
-import { KeptViews, keptTexts, readOf, viewBehind, type KeptView, type ReadView, type Shown } from "./kept-views.js";
-import { checkOwner, readTail, viewFrom } from "./reads.js";
+import { KeptViews, keptTexts, readOf, viewBehind, checkOwner, readTail, viewFrom } from "./kept-views.js";
+import type { KeptView, ReadView, Shown } from "./kept-views.js";
 
 /** The connection of a store, for data that lies beside its sessions. */
 export interface RedisWire {
@@ -106,7 +94,7 @@ export class RedisSessionStore implements SessionStore {
     this.edits = groupWhenUsed("edits", async () => new (await import("./edits.js")).RedisEdits(calls));
     this.data = groupWhenUsed("data", async () => new (await import("./session-data.js")).RedisSessionData(calls));
     this.lists = this.#lists.group;
-    this.copies = groupWhenUsed("copies", async () => new (await import("./copies.js")).RedisCopies(calls));
+    this.copies = groupWhenUsed("copies", async () => new (await import("./rebuild-session.js")).RedisCopies(calls));
   }
 
   append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {

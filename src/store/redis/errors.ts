@@ -1,5 +1,4 @@
-import type { StoreErrorCode } from "../../base/error-codes.js";
-import { MemoryError, StoreError } from "../../base/errors.js";
+import { type StoreErrorCode, MemoryError, StoreError } from "../../base/errors.js";
 import { capitalized, sessionLabel } from "../contract/refusals.js";
 
 /** Names the call that failed. */

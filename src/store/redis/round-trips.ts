@@ -1,16 +1,8 @@
 import { report, type MemoryEventHandler } from "../../base/events.js";
 import { closed } from "../contract/refusals.js";
-import { ConnectionWatch, type Connection } from "./connection.js";
-import { corkForTick, serverOf, type RedisClient } from "./client.js";
-import {
-  isClientTimeout,
-  isPassing,
-  isReply,
-  isUnknownScript,
-  timeoutError,
-  toStoreError,
-  type CallName,
-} from "./errors.js";
+import { ConnectionWatch, type Connection, corkForTick, serverOf, type RedisClient } from "./connection.js";
+import { isClientTimeout, isPassing, isReply, isUnknownScript, timeoutError, toStoreError } from "./errors.js";
+import type { CallName } from "./errors.js";
 
 /** Timeouts in a row after which a connection counts as stalled. */
 const stalledAfter = 3;

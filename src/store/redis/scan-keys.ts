@@ -1,7 +1,7 @@
 import type { CallName } from "./errors.js";
-import type { RedisClient } from "./client.js";
-import { ownerMark, ownerMarkIn } from "../contract/record-text.js";
-import { namedKey, type DataPart, type NamedKey } from "./data-parts.js";
+import type { RedisClient } from "./connection.js";
+import { ownerMark, ownerMarkIn } from "../contract/append-decision.js";
+import { namedKey, type DataPart, type NamedKey } from "./keys.js";
 import { ownerField } from "./stored-fields.js";
 import type { ScriptRunner } from "./script-runner.js";
 

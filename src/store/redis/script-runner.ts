@@ -1,9 +1,8 @@
-import type { RedisClient, CommandBatch } from "./client.js";
+import type { RedisClient, CommandBatch } from "./connection.js";
 import { type CallName, isRedirection, replicaError, unknownReply } from "./errors.js";
 import { StoreError } from "../../base/errors.js";
-import { laterScripts } from "./loaded-scripts.js";
+import { laterScripts, type Script } from "./script.js";
 import { RoundTrips, type RoundTrip, type RoundTripOptions } from "./round-trips.js";
-import type { Script } from "./script.js";
 import { refusalFrom } from "../contract/refusals.js";
 import { randomToken } from "../../base/ids.js";
 import type { SessionRef } from "../contract/session-ref.js";

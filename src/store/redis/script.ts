@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { loadedOnce } from "../../base/bounds.js";
 
 /** A Lua script as the runner sends it. */
 export interface Script {
@@ -26,3 +27,6 @@ function keep(made: Script, field: "source" | "sha", value: string): string {
   Object.defineProperty(made, field, { value });
   return value;
 }
+
+/** The scripts that many histories never send, loaded with the first one that is needed. */
+export const laterScripts = loadedOnce(() => import("./lua/later-scripts.js"));

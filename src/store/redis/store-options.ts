@@ -3,7 +3,7 @@ import type { MemoryEventHandler } from "../../base/events.js";
 import { anyFunction, lazy, nonNegativeInteger, positiveInteger } from "../../base/options.js";
 import { type SizeLimits, sizeLimits } from "../contract/append-decision.js";
 import { defaultKeyPrefix, keyPrefixIssue } from "./keys.js";
-import type { RedisClient } from "./client.js";
+import type { RedisClient } from "./connection.js";
 
 /** Connection to Redis. */
 export interface ConnectionSource {

@@ -1,7 +1,6 @@
 import { StoreError } from "../../base/errors.js";
 import { numberIn, unknownReply, type CallName } from "./errors.js";
-import { boundsWithin } from "./item-names.js";
-import { itemValue, parseRecord, recordOf } from "./item-records.js";
+import { boundsWithin, itemValue, parseRecord, recordOf } from "./item-records.js";
 import { itemKeys } from "./keys.js";
 import { clearItemsScript, importItemScript } from "./lua/later-scripts.js";
 import type { KeyScan } from "./scan-keys.js";

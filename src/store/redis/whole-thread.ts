@@ -2,17 +2,10 @@ import { refusalFrom } from "../contract/refusals.js";
 import type { CallName } from "./errors.js";
 import { threadKeys } from "./keys.js";
 import { eraseThreadScript, importThreadScript } from "./lua/later-scripts.js";
-import { pairsIn } from "./pairs.js";
+import { pairsIn, changedField, isSealedText, isTextItem } from "./thread-records.js";
+import type { PlainTexts, TextKind, TextAtPlace } from "./thread-records.js";
 import type { KeyScan } from "./scan-keys.js";
 import { keysField } from "./stored-fields.js";
-import {
-  changedField,
-  isSealedText,
-  isTextItem,
-  type PlainTexts,
-  type TextKind,
-  type TextAtPlace,
-} from "./thread-records.js";
 
 /** Items, and fields of checkpoints, that one page holds. */
 const pageLength = 100;

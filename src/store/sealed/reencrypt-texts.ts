@@ -1,12 +1,11 @@
-import { maxTries } from "../../base/tries.js";
+import { maxTries } from "../../base/bounds.js";
 import { countOf, foundPieces, reencryptionOf, type FoundPiece, type KeyedHash } from "../redis-lists/kinds.js";
-import { keyOf } from "../redis/data-parts.js";
+import { keyOf, sha1 } from "../redis/keys.js";
 import type { CallName } from "../redis/errors.js";
-import { sha1 } from "../redis/keys.js";
 import { sealTextsScript, swapKeysScript } from "../redis/lua/later-scripts.js";
 import type { KeyScan } from "../redis/scan-keys.js";
 import { plainText } from "../contract/refusals.js";
-import { keyParts } from "../contract/writer-keys.js";
+import { keyParts } from "../contract/session-ref.js";
 import type { KeyRing, MasterKey } from "./keys/key-ring.js";
 import { SealedTexts } from "./sealed-texts.js";
 

@@ -1,17 +1,14 @@
 import { EncryptionError } from "../../base/errors.js";
-import { maxTries } from "../../base/tries.js";
-import type { SessionLabel } from "../contract/lists.js";
-import { keptRecords, refuseKept, type KeptRecords } from "../contract/kept-records.js";
-import { KeyNeeded, plainText, unknownKey, wrongKey } from "../contract/refusals.js";
-import { checkSessionId, type SessionRef } from "../contract/session-ref.js";
+import { maxTries } from "../../base/bounds.js";
+import { checkSessionId, keyParts } from "../contract/session-ref.js";
+import type { SessionLabel, SessionRef, StoredKey } from "../contract/session-ref.js";
+import { keptRecords, refuseKept, KeyNeeded, plainText, unknownKey, wrongKey } from "../contract/refusals.js";
+import type { KeptRecords } from "../contract/refusals.js";
 import type { NewRecord } from "../contract/session-writes.js";
 import type { Stored, StoredText } from "../contract/stored-texts.js";
 import { withoutUndefined } from "../../base/options.js";
-import { keyParts, type StoredKey } from "../contract/writer-keys.js";
 import type { KnownKey, SessionKeys } from "./keys/data-keys.js";
-import { parseSealed } from "./keys/header.js";
-import { openText, sealedTextParts, sealText } from "./keys/text.js";
-import type { SessionKey } from "./keys/session-key.js";
+import { parseSealed, openText, sealedTextParts, sealText, type SessionKey } from "./keys/session-key.js";
 import { openRecord, sealRecord } from "./record.js";
 
 /** Name of the field that holds the head. */

@@ -1,12 +1,12 @@
-import { keyOf } from "../redis/data-parts.js";
+import { keyOf } from "../redis/keys.js";
 import type { KeyScan } from "../redis/scan-keys.js";
 import { keysField } from "../redis/stored-fields.js";
 import type { TextAtPlace } from "../redis/thread-records.js";
 import { plainText, unknownKey, wrongKey } from "../contract/refusals.js";
-import { keyParts, storedKeyFrom, type StoredKey } from "../contract/writer-keys.js";
+import { keyParts, storedKeyFrom, type StoredKey } from "../contract/session-ref.js";
 import { DataKeys, type OpenKey } from "./keys/data-keys.js";
 import type { KeyRing, MasterKey } from "./keys/key-ring.js";
-import { openText, sealedTextParts, sealText } from "./keys/text.js";
+import { openText, sealedTextParts, sealText } from "./keys/session-key.js";
 
 /** The parts that hold data keys, a line each. Those of a run are in its first entry, and given. */
 const parts = { thread: "checkpoints", item: "values", run: "run" } as const;

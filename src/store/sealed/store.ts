@@ -1,22 +1,42 @@
 import { EncryptionError } from "../../base/errors.js";
 import { around, type StoreGroup } from "../contract/groups.js";
-import type { SessionEdits } from "../contract/edits.js";
+import { anyDigest } from "../contract/session-writes.js";
+import type {
+  SessionEdits,
+  AppendRequest,
+  AppendResult,
+  IdentifyRecord,
+  SideWrite,
+  StoredTurn,
+} from "../contract/session-writes.js";
 import type { SessionView } from "../contract/session-reads.js";
-import type { SessionRef } from "../contract/session-ref.js";
-import type { AppendRequest, AppendResult, IdentifyRecord } from "../contract/session-writes.js";
+import type {
+  SessionRef,
+  SessionDetails,
+  SessionLabel,
+  SessionLists,
+  SessionSummary,
+} from "../contract/session-ref.js";
 import { OtherDigests } from "../contract/refusals.js";
-import type { SessionData } from "../contract/session-data.js";
-import type { StoredPage } from "../contract/session-pages.js";
-import type { SideWrite } from "../contract/side-fields.js";
-import type { StoredTurn } from "../contract/turns.js";
+import type {
+  SessionData,
+  StoredPage,
+  CopiedRecord,
+  CopyPage,
+  KeptState,
+  NewState,
+  ReplaceRequest,
+  SessionCopies,
+  WholeState,
+} from "../contract/copies.js";
 import type { SessionStore, SessionStoreCore } from "../contract/session-store.js";
 import type { Stored, WithoutTexts, WithTexts } from "../contract/stored-texts.js";
-import { sealedCopies } from "./copies.js";
 import { SessionKeys } from "./keys/data-keys.js";
 import type { KeyRing } from "./keys/key-ring.js";
-import { sealedLists } from "./lists.js";
 import type { SealedParts } from "./loaded-store.js";
-import { SealedCalls, sealFields, sealHead, unlessChanged } from "./sealed-calls.js";
+import { SealedCalls, sealFields, sealHead, unlessChanged, sealLabel, unsealed } from "./sealed-calls.js";
+import type { SessionKey } from "./keys/session-key.js";
+import { sealRecord } from "./record.js";
 
 /**
  * A store whose records, heads and side fields lie encrypted in the store underneath, with the same contract; limits of
@@ -205,4 +225,99 @@ function openedView(calls: SealedCalls, view: Stored<SessionView>): SessionView 
     }
     throw error;
   }
+}
+
+/** Whole sessions, opened on their way out and sealed with a key of their own on their way in. */
+function sealedCopies(copies: Stored<SessionCopies>, callsOf: CallsOf): WithTexts<SessionCopies> {
+  return {
+    read: (session) => callsOf(session).readTexts<WholeState | undefined>((caller) => copies.read(caller)),
+    create: (session, request) =>
+      callsOf(session).create((caller, key) =>
+        copies.create(caller, {
+          ...request,
+          pages: () => sealedPages(key, request.pages()),
+          finish: async (next) => {
+            const state = await request.finish(next);
+            return state && sealedState(key, state);
+          },
+        }),
+      ),
+    // Its texts are sealed under another key already.
+    replace: (session, request) =>
+      callsOf(session).read((caller) => copies.replace(caller, request as unknown as Stored<ReplaceRequest>)),
+  };
+}
+
+/** The texts of a state, sealed. */
+export function sealedTexts(
+  key: SessionKey | undefined,
+  { head, label, side }: Pick<KeptState, "head" | "label" | "side">,
+): Stored<Pick<KeptState, "head" | "label" | "side">> {
+  return { head: sealHead(key, head), label: sealLabel(key, label), side: sealFields(key, side) };
+}
+
+function sealedState(key: SessionKey | undefined, state: NewState): Stored<NewState> {
+  const { knownIds } = state;
+  return {
+    ...state,
+    ...sealedTexts(key, state),
+    // Their digests cannot be made again: the messages are gone.
+    ...(key && knownIds && { knownIds: knownIds.map((id) => ({ ...id, digest: anyDigest })) }),
+  };
+}
+
+async function* sealedPages(
+  key: SessionKey | undefined,
+  pages: AsyncIterable<CopyPage>,
+): AsyncGenerator<Stored<CopyPage>> {
+  for await (const { records, turns } of pages) {
+    yield { records: records.map((copied) => sealedCopy(key, copied)), turns };
+  }
+}
+
+/** A record of a copy, sealed; without a key, as it is. */
+export function sealedCopy(key: SessionKey | undefined, { record, identity }: CopiedRecord): Stored<CopiedRecord> {
+  return key === undefined
+    ? { record: unsealed(record), identity }
+    : {
+        record: sealRecord(key, record, identity?.id ?? ""),
+        identity: identity && { ...identity, digest: key.digest(identity.digest) },
+      };
+}
+
+/**
+ * Lists of sessions whose titles and metadata are encrypted, each under its session's key; owners are not. A list
+ * leaves sealed what cannot be opened, and leaves out what is plain and refused; all other methods throw.
+ */
+function sealedLists(inner: Stored<SessionLists>, callsOf: CallsOf): WithTexts<SessionLists> {
+  const opened = async (session: Stored<SessionSummary>, owner: string | undefined): Promise<SessionSummary> => {
+    const { key, ...summary } = session;
+    const calls = callsOf({ id: summary.sessionId, ...(owner !== undefined && { owner }) });
+    await calls.learn(key);
+    return calls.opened<Omit<SessionSummary, "key">>(summary);
+  };
+  // One session whose key is missing must not hide the others: its texts stay sealed.
+  const openedOrSealed = (session: Stored<SessionSummary>, owner: string): Promise<SessionSummary> =>
+    opened(session, owner).catch((error: unknown) => {
+      if (EncryptionError.isInstance(error)) {
+        const label = error.code === "plain_text" ? {} : (session.label as unknown as SessionLabel);
+        return { ...session, label };
+      }
+      throw error;
+    });
+  return {
+    list: async (owner, request) => {
+      const page = await inner.list(owner, request);
+      return { ...page, sessions: await Promise.all(page.sessions.map((summary) => openedOrSealed(summary, owner))) };
+    },
+    describe: async ({ label: _, ...session }) => {
+      const details = await inner.describe(session);
+      return details && ((await opened(details, session.owner)) as SessionDetails);
+    },
+    relabel: (session, request) =>
+      callsOf(session).write(
+        (caller, key) => inner.relabel(caller, { ...request, label: sealLabel(key, request.label) }),
+        (outcome) => outcome === "changed",
+      ),
+  };
 }

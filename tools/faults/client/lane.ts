@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { MemoryError } from "../../../src/base/errors.js";
-import { summaryMarkOf } from "../../../src/conversation/messages/roles.js";
+import { summaryMarkOf } from "../../../src/conversation/messages/message.js";
 import type { RedisChatMessageHistory } from "../../../src/memory/histories/redis-chat-message-history.js";
 import { validateConversation } from "../../../src/conversation/structure/validate.js";
 import type { Ask, Told } from "../journal/entries.js";

@@ -38,7 +38,7 @@ export const plants = {
   /** A reducer's result is stored also where it splits a step. */
   "step-check": [
     {
-      file: "src/memory/session/plan-commit.ts",
+      file: "src/memory/session/reduce-view.ts",
       search: "if (splitsStep({ before: before.map(originalOf), after: after.map(originalOf) })) {",
       replacement: "if (splitsStep({ before, after }) && before.length < 0) {",
     },
@@ -93,7 +93,7 @@ export const plants = {
     },
   ],
   /** The id that a message got is not remembered, so that a retry gives it another. */
-  "retry-id": [{ file: "src/store/codec/message-ids.ts", search: "given.set(message, id);", replacement: "" }],
+  "retry-id": [{ file: "src/store/codec/encode-message.ts", search: "given.set(message, id);", replacement: "" }],
   /** Late writers may begin an erased session anew. */
   "erasure-guard": [
     {

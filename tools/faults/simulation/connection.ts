@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { Parts, SimulatedServer } from "./server.js";
 import type { SimulatedProcess, World } from "./world.js";
-import type { CommandBatch } from "../../../src/store/redis/client.js";
+import type { CommandBatch } from "../../../src/store/redis/connection.js";
 import type { Random } from "../../testkit/random.js";
 
 /** A command or a batch, and what the caller waits for. */

@@ -14,7 +14,7 @@ import { StoreError } from "../../../src/base/errors.js";
 import { RedisSessionStore } from "../../../src/store/redis-store/redis-session-store.js";
 import { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
 import { encryption } from "../client/doors.js";
-import type { RedisClient } from "../../../src/store/redis/client.js";
+import type { RedisClient } from "../../../src/store/redis/connection.js";
 import * as checkpointScripts from "../../../src/langgraph/checkpoint/lua/scripts.js";
 import * as laterScripts from "../../../src/store/redis/lua/later-scripts.js";
 import * as scripts from "../../../src/store/redis/lua/scripts.js";

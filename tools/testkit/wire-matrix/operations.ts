@@ -8,10 +8,16 @@ import {
   ChatHistoryToolResultReducer,
   ChatHistoryTruncationReducer,
 } from "../../../src/entries/index.js";
-import { answeredId, callsOf } from "../../../src/conversation/messages/calls.js";
-import { blocksOf, contentOf, isTextBlock, textBlock } from "../../../src/conversation/messages/content.js";
+import {
+  answeredId,
+  callsOf,
+  blocksOf,
+  contentOf,
+  isTextBlock,
+  textBlock,
+} from "../../../src/conversation/messages/content.js";
 import { mediaKinds } from "../../../src/conversation/messages/media.js";
-import { speakerOf } from "../../../src/conversation/messages/roles.js";
+import { speakerOf } from "../../../src/conversation/messages/message.js";
 
 /** A change of a conversation between the store and the model. */
 export interface Operation {

@@ -1,14 +1,12 @@
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { jsonText } from "../../../base/json-text.js";
-import { type Call, callsOf } from "../calls.js";
+import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
+import { jsonText } from "../../../base/json.js";
+import { callsOf, contentOf, contentText, blocksOf, isStandardContent, blockText, isTextBlock } from "../content.js";
+import type { Call, Block } from "../content.js";
 import { copyWith } from "../change-message.js";
-import { type Block, contentOf } from "../content.js";
-import { speakerOf } from "../roles.js";
-import { type Fields, fieldsOf, isRecord, recordsIn } from "../values.js";
-import { type CallChange, withFields } from "./edits.js";
-import { plainAnswer, type PlainChanges, signaturesKey, spokenText } from "./plain-answer.js";
-import { changeTexts } from "./texts.js";
-import { signatureKey, thoughtsIn } from "./thoughts.js";
+import { speakerOf, summaryKey, type Fields, fieldsOf, isRecord, recordsIn, without } from "../message.js";
+import { withFields, plainAnswer, signaturesKey, spokenText } from "./plain-answer.js";
+import type { CallChange, PlainChanges } from "./plain-answer.js";
+import { signatureKey, thoughtsIn } from "./provider-fields.js";
 
 /**
  * Changes of a message. Each function gets what the message says and returns what it says instead.
@@ -130,4 +128,79 @@ function changesThoughts(message: BaseMessage, { thoughts: edit }: MessageEdit):
   }
   const isSigned = recordsIn((message as unknown as AIMessage).tool_calls).some((call) => signatureKey in call);
   return thoughts.length > 0 || isSigned || fieldsOf(message.additional_kwargs)[signaturesKey] !== undefined;
+}
+
+/** A copy of the message with other content. An answer that says something else becomes plain. */
+export function changeContent<M extends BaseMessage>(message: M, content: string | readonly object[]): M {
+  const isSame = contentText(message.content) === contentText(content as MessageContent);
+  return isSame || speakerOf(message) !== "assistant"
+    ? copyWith(message, { content })
+    : plainAnswer(message, { content });
+}
+
+/** A copy of an answer that says this text and nothing else: no call, no thought, no raw copy. */
+export function textAnswer<M extends BaseMessage>(message: M, content: string): M {
+  return plainAnswer(message, { content, tool_calls: [], invalid_tool_calls: [] });
+}
+
+/**
+ * Merges messages of one speaker in their order, texts separated by a blank line. Other fields are those of the first
+ * message, or, of AI messages, of the last, whose calls the next messages answer; these become plain. Linear.
+ */
+export function mergeMessages(messages: readonly BaseMessage[]): BaseMessage {
+  const isModel = speakerOf(messages[0]!) === "assistant";
+  const parts = isModel ? messages.map((message) => plainAnswer(message)) : messages;
+  const base = parts.at(isModel ? -1 : 0)!;
+  const sameName = parts.every(({ name }) => name === base.name);
+  return copyWith(base, {
+    content: mergeContent(parts),
+    additional_kwargs: without(fieldsOf(base.additional_kwargs), summaryKey),
+    ...(parts.some(isStandardContent)
+      ? { response_metadata: { ...base.response_metadata, output_version: "v1" } }
+      : {}),
+    ...(sameName ? {} : { name: undefined }),
+    ...(isModel ? mergeCalls(parts as AIMessage[]) : {}),
+  });
+}
+
+function mergeContent(messages: readonly BaseMessage[]): unknown {
+  if (messages.every(({ content }) => typeof content === "string")) {
+    return messages.flatMap(({ content }) => (content === "" ? [] : [content])).join("\n\n");
+  }
+  return messages.flatMap((message) => [...blocksOf(message)]);
+}
+
+function mergeCalls(messages: readonly AIMessage[]): Record<string, unknown> {
+  return {
+    tool_calls: messages.flatMap(({ tool_calls: calls }) => recordsIn(calls)),
+    invalid_tool_calls: messages.flatMap(({ invalid_tool_calls: calls }) => recordsIn(calls)),
+  };
+}
+
+/** True for an element that holds text of the message, and no thought. */
+function isText(element: unknown): boolean {
+  const isOwn = (block: Block) => isTextBlock(block) && block["thought"] !== true && typeof block["text"] === "string";
+  return typeof element === "string" || (isRecord(element) && isOwn(element as Block));
+}
+
+/**
+ * A list with the texts of its blocks changed by a function that sees the whole text, because a pattern may span
+ * blocks; the same list if they stay. Texts keep their places if each changes by itself to the same effect; else the
+ * first one is the new text. One of which nothing is left goes.
+ */
+function changeTexts(list: readonly unknown[], change: (text: string) => string): readonly unknown[] {
+  const whole = list.map(blockText).join("");
+  const changed = whole === "" ? "" : change(whole);
+  if (changed === whole) {
+    return list;
+  }
+  const each = list.map((element) => blockText(element) && change(blockText(element)));
+  const isEach = each.join("") === changed;
+  const first = list.findIndex(isText);
+  return list.flatMap((element, place) => {
+    const text = isEach ? each[place]! : place === first ? changed : "";
+    const isGone = text === "" && blockText(element) !== "";
+    const made = () => (typeof element === "string" ? text : withFields(element as Fields, { text }));
+    return !isText(element) ? [element] : isGone ? [] : [made()];
+  });
 }

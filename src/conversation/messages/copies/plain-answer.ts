@@ -1,13 +1,66 @@
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { isCompaction, nativeBlock } from "../calls.js";
-import { copyWith } from "../change-message.js";
-import { type Block, blockList, shortContentOf, textBlock } from "../content.js";
+import type { BaseMessage, AIMessage } from "@langchain/core/messages";
+import { inForm, copyWith } from "../change-message.js";
+import { blocksOf, contentOf, blockList, shortContentOf, textBlock, isCompaction, nativeBlock } from "../content.js";
+import type { Block } from "../content.js";
+import { type Fields, fieldsOf, recordsIn, stringIn, without } from "../message.js";
 import { type Media, mediaIn, mediaLeftOut } from "../media.js";
-import { type Fields, fieldsOf, recordsIn, stringIn, without } from "../values.js";
-import { isCallBlock } from "./call-copies.js";
-import { mapSame, withFields } from "./edits.js";
-import { compactedItems } from "./output-items.js";
-import { isThought } from "./thoughts.js";
+import { isCallBlock, compactedItems, isThought } from "./provider-fields.js";
+
+/**
+ * Change of a call: new values, `remove`, or none (undefined). An object as arguments makes an unreadable call
+ * readable; a text replaces the text of unreadable arguments.
+ */
+export type CallChange =
+  | {
+      /** New id. Rename the tool message that answers the call too. */
+      readonly id?: string;
+      /** New name of the tool. */
+      readonly name?: string;
+      /** New arguments. */
+      readonly args?: Record<string, unknown> | string;
+    }
+  | "remove"
+  | undefined;
+
+/** A list with each element changed, removed (none) or multiplied; the same list if all stay the same. */
+export function mapSame<T>(list: readonly T[], change: (element: T, index: number) => readonly T[]): readonly T[] {
+  let isSame = true;
+  const changed = list.flatMap((element, index) => {
+    const made = change(element, index);
+    isSame &&= made.length === 1 && made[0] === element;
+    return made;
+  });
+  return isSame ? list : changed;
+}
+
+/** The message with each block changed, removed (none) or multiplied, for a model; itself if all stay the same. */
+export function mapBlocks(message: BaseMessage, change: (block: Block) => readonly Block[]): BaseMessage {
+  const blocks = blocksOf(message);
+  const changed = mapSame(blocks, change);
+  return changed === blocks ? message : inForm(message, { content: contentOf(changed) });
+}
+
+/** True if the lists hold the same elements in the same order. */
+export function sameElements(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((element, index) => element === b[index]);
+}
+
+/** The record with other values, or itself if they are the same; undefined removes a key. */
+export function withFields<T extends Fields>(record: T, values: Fields): T {
+  const changed = Object.entries(values).filter(([key, value]) => record[key] !== value);
+  if (changed.length === 0) {
+    return record;
+  }
+  const copy: Record<string, unknown> = { ...record };
+  for (const [key, value] of changed) {
+    if (value === undefined) {
+      delete copy[key];
+    } else {
+      copy[key] = value;
+    }
+  }
+  return copy as T;
+}
 
 /** Key of Google's adapter for thought signatures by call id. */
 export const signaturesKey = "__gemini_function_call_thought_signatures__";
@@ -32,7 +85,7 @@ function picked(fields: Fields, keys: readonly string[]): Fields {
 }
 
 /** The form of a picture, a recording or a file in an answer; undefined for none. */
-export type MediaForm = (media: Media, block: Block) => Block | undefined;
+type MediaForm = (media: Media, block: Block) => Block | undefined;
 
 /** The calls and the content of a plain answer, where they are not those of the answer. */
 export type PlainChanges = Partial<Record<"content" | "tool_calls" | "invalid_tool_calls", unknown>>;

@@ -1,21 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { sectionsOf, type Sections } from "../../messages/sections.js";
+import { sectionsOf, type Sections } from "../../messages/steps.js";
 import { SummaryError } from "../../../base/errors.js";
 import type { ViewSize } from "../../../base/events.js";
-import type { ViewLimit } from "../view-limit.js";
+import { ChatHistoryReducer, reduced, removedMessages, unchanged, viewSize } from "../chat-history-reducer.js";
+import type { ViewLimit, ReductionOutcome } from "../chat-history-reducer.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { ChatHistoryReducer } from "../chat-history-reducer.js";
-import { FailurePause } from "./failure-pause.js";
-import { reduced, removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
 import { Summarizer, type SummaryTask } from "./summarizer.js";
 import { summaryMessage } from "../../messages/summary-message.js";
-import {
-  summarizationSettings,
-  type ChatHistorySummarizationReducerOptions,
-  type SummarizationSettings,
-} from "./summarization-options.js";
+import { summarizationSettings } from "./summarization-options.js";
+import type { ChatHistorySummarizationReducerOptions, SummarizationSettings } from "./summarization-options.js";
+import { BoundedMap } from "../../../base/bounds.js";
 
 /** How many milliseconds longer than its timeout a reduction may take. */
 const leaseMarginMs = 15_000;
@@ -182,4 +178,44 @@ function keyOf(message: BaseMessage): string {
   const key = objectKeys.get(message) ?? `object ${(objectsSeen += 1)}`;
   objectKeys.set(message, key);
   return key;
+}
+
+/** Consecutive failures from which on the next try has to wait. */
+const freeFailures = 3;
+const firstPauseMs = 1_000;
+const longestPauseMs = 300_000;
+/** How many conversations to remember failures of. */
+const remembered = 1_000;
+
+interface Failures {
+  readonly count: number;
+  readonly until: number;
+}
+
+/**
+ * Delays tries that keep failing: by one second after the third consecutive failure, then twice as long each time, up
+ * to five minutes.
+ */
+class FailurePause {
+  readonly #failures = new BoundedMap<string, Failures>(remembered);
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Returns the milliseconds to wait before the next try for this key; 0 if there is no need to wait. */
+  remaining(key: string): number {
+    return Math.max(0, (this.#failures.get(key)?.until ?? 0) - this.#now());
+  }
+
+  failed(key: string): void {
+    const count = (this.#failures.get(key)?.count ?? 0) + 1;
+    const pause = count < freeFailures ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (count - freeFailures));
+    this.#failures.set(key, { count, until: this.#now() + pause });
+  }
+
+  succeeded(key: string): void {
+    this.#failures.delete(key);
+  }
 }

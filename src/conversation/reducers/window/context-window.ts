@@ -1,19 +1,17 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { MemoryEvent } from "../../../base/events.js";
-import { BoundedMap } from "../../../base/bounded-map.js";
-import { loadedOnce } from "../../../base/loaded-once.js";
-import type { ViewLimit } from "../view-limit.js";
-import { readEarlierName } from "../../messages/calls.js";
-import { fieldsOf } from "../../messages/values.js";
+import { BoundedMap, loadedOnce } from "../../../base/bounds.js";
+import { ChatHistoryReducer, unchanged } from "../chat-history-reducer.js";
+import type { ViewLimit, ReducerRequest, RefusedRequest, ReductionOutcome } from "../chat-history-reducer.js";
+import { readEarlierName } from "../../messages/content.js";
+import { fieldsOf } from "../../messages/message.js";
 import { profileOf, type ModelProfile, type ModelWindow } from "../../structure/seam/profile-of.js";
 import { approximateCounter } from "../../tokens/counters/approximate-counter.js";
 import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { ChatHistoryReducer, type ReducerRequest, type RefusedRequest } from "../chat-history-reducer.js";
-import { unchanged, type ReductionOutcome } from "../reduction-outcome.js";
-import { fires, leastMessages, tokensOf } from "./trigger.js";
-import { windowSettings, type ContextWindowOptions, type WindowSettings } from "./options.js";
+import { fires, leastMessages, tokensOf, windowSettings } from "./options.js";
+import type { ContextWindowOptions, WindowSettings } from "./options.js";
 import { askedName, promptTokens, requestSize, roomIn, type AskedName, type RequestSize } from "./request-size.js";
 
 const tiers = loadedOnce(() => import("./tiers.js"));
@@ -34,7 +32,7 @@ export interface MeasuredRequest {
 }
 
 /** A request, or the session's next one. */
-export interface RequestToMeasure extends ReducerRequest {
+interface RequestToMeasure extends ReducerRequest {
   /** True for a request that is not made yet: where it tells no parts, it has those of the newest answer's. */
   readonly isNext?: boolean;
 }
@@ -211,4 +209,12 @@ export class ContextWindow extends ChatHistoryReducer {
 function nameOfTool(tool: unknown): unknown {
   const { name, function: definition } = fieldsOf(tool);
   return name ?? fieldsOf(definition)["name"];
+}
+
+// Apart from contextWindow, which the main entry needs at once: the build would else put what that needs into every
+// bundle of a history.
+
+/** The reducer of a memory that names none. */
+export function defaultWindow(): ContextWindow {
+  return contextWindow() as ContextWindow;
 }

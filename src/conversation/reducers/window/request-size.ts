@@ -1,10 +1,9 @@
 import { SystemMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { BoundedMap } from "../../../base/bounded-map.js";
+import { BoundedMap } from "../../../base/bounds.js";
 import { shortHash } from "../../../base/ids.js";
-import { compactionIn } from "../../messages/calls.js";
-import { isRecord } from "../../messages/values.js";
-import { estimateCost } from "../../tokens/counters/approximate-counter.js";
-import { estimateTokens } from "../../tokens/counters/estimate-tokens.js";
+import { compactionIn } from "../../messages/content.js";
+import { isRecord } from "../../messages/message.js";
+import { estimateCost, estimateTokens } from "../../tokens/counters/approximate-counter.js";
 import { countMessages, countOf, countTotal, knownCount } from "../../tokens/counted-messages.js";
 import { toolsCost, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";

@@ -1,18 +1,17 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { sameElements } from "../../messages/copies/edits.js";
-import { roleOf } from "../../messages/roles.js";
+import { sameElements } from "../../messages/copies/plain-answer.js";
+import { roleOf } from "../../messages/message.js";
 import { stepsOf } from "../../messages/steps.js";
 import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import type { ChatHistoryReducer, ReducerRequest } from "../chat-history-reducer.js";
-import type { TokenBudget } from "../token-budget.js";
-import { clipToolResults, type ClipRequest } from "../clip-tool-results.js";
+import { reduced, unchanged } from "../chat-history-reducer.js";
+import type { ChatHistoryReducer, ReducerRequest, ReductionOutcome } from "../chat-history-reducer.js";
+import { type TokenBudget, ChatHistoryTokenReducer } from "../token-reducer.js";
+import { clipToolResults, ChatHistoryToolResultReducer, lineWithHint, resultsOfTools } from "../tool-result-reducer.js";
+import type { ClipRequest } from "../tool-result-reducer.js";
 import { joinOutcomes } from "../pipe-reducers.js";
-import { reduced, unchanged, type ReductionOutcome } from "../reduction-outcome.js";
 import { ChatHistorySummarizationReducer } from "../summary/summarization-reducer.js";
-import { ChatHistoryTokenReducer } from "../token-reducer.js";
-import { ChatHistoryToolResultReducer, lineWithHint, resultsOfTools } from "../tool-result-reducer.js";
 import type { WindowSettings } from "./options.js";
 import type { RequestSize } from "./request-size.js";
 

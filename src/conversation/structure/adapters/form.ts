@@ -1,20 +1,24 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { sameAsJson } from "../../../base/json-text.js";
-import { foreignCompaction } from "../../messages/calls.js";
-import { blocksOf, isBareText, isStandardContent } from "../../messages/content.js";
-import { callsAgree } from "../../messages/copies/call-copies.js";
+import { sameAsJson } from "../../../base/json.js";
+import { foreignCompaction, blocksOf, isBareText, isStandardContent } from "../../messages/content.js";
+import { callsAgree } from "../../messages/copies/provider-fields.js";
 import { itemIdKeys, plainAnswer, spokenText } from "../../messages/copies/plain-answer.js";
 import { mediaBlock, mediaLeftOut } from "../../messages/media.js";
-import { speakerOf } from "../../messages/roles.js";
-import { fieldsOf } from "../../messages/values.js";
+import { speakerOf, fieldsOf } from "../../messages/message.js";
 import type { StructureRule } from "../rules/rules.js";
 import type { Adapter, FormFacts, OwnForm } from "./adapter.js";
-import { anthropicAnswer } from "./anthropic.js";
-import { bedrockAnswer } from "./bedrock.js";
-import { withoutCompaction } from "./compaction.js";
-import { hasForgottenCalls, withForm, withoutMadeUpCalls } from "./blocks.js";
-import { googleAnswer, googleGenaiAnswer, plainForGenai, plainForGoogle } from "./google.js";
-import { plainForResponses, responsesAnswer, withoutItemId } from "./openai-responses.js";
+import {
+  anthropicAnswer,
+  bedrockAnswer,
+  googleAnswer,
+  googleGenaiAnswer,
+  plainForGenai,
+  plainForGoogle,
+  plainForResponses,
+  responsesAnswer,
+  withoutItemId,
+} from "./provider-forms.js";
+import { withoutCompaction, hasForgottenCalls, withForm, withoutMadeUpCalls } from "./blocks.js";
 import { adapterOf, mayComeFrom, originOf } from "./origin.js";
 import { responsesResult } from "./own-tools.js";
 import { questionForm, resultForm } from "./question.js";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { blocksOf } from "../../messages/content.js";
 import { signaturesKey } from "../../messages/copies/plain-answer.js";
-import { type Fields, fieldsOf } from "../../messages/values.js";
+import { type Fields, fieldsOf } from "../../messages/message.js";
 import type { Adapter } from "./adapter.js";
 
 /** Providers by the names under which adapters sign their answers. */

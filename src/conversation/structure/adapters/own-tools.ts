@@ -1,14 +1,14 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { sameAsJson } from "../../../base/json-text.js";
-import { answeredId, callIdsOf, mayCall } from "../../messages/calls.js";
-import { type Block, blockList } from "../../messages/content.js";
-import { outputItems } from "../../messages/copies/output-items.js";
+import { sameAsJson } from "../../../base/json.js";
+import { answeredId, callIdsOf, mayCall, type Block, blockList } from "../../messages/content.js";
+import { outputItems } from "../../messages/copies/provider-fields.js";
 import { itemIdKeys } from "../../messages/copies/plain-answer.js";
 import { imageBlock, mediaIn } from "../../messages/media.js";
-import { isScreenshot } from "../../messages/roles.js";
-import { type Fields, fieldsOf, recordsIn, without } from "../../messages/values.js";
+import { isScreenshot, fieldsOf, recordsIn, without, speakerOf, stringIn } from "../../messages/message.js";
+import type { Fields } from "../../messages/message.js";
 import { formedContent, withForm } from "./blocks.js";
-import { inWords, resultContent } from "./question.js";
+import { inWords, resultContent, documentNames } from "./question.js";
+import type { Adapter, RequestPlace } from "./adapter.js";
 
 /**
  * The part of a message in the use of OpenAI's own kinds of tools: the result of a call of a custom tool, whose
@@ -44,10 +44,10 @@ function ownCalls(message: BaseMessage): readonly (readonly [unknown, OwnCall["p
 }
 
 /** Parts by the indices of their messages. */
-export type OwnToolParts = ReadonlyMap<number, OwnToolPart>;
+type OwnToolParts = ReadonlyMap<number, OwnToolPart>;
 
 /** The parts that messages have in the use of own tools. Linear. */
-export function ownToolParts(messages: readonly BaseMessage[]): OwnToolParts {
+function ownToolParts(messages: readonly BaseMessage[]): OwnToolParts {
   const [open, parts] = [new Map<unknown, OwnCall>(), new Map<number, OwnToolPart>()];
   messages.forEach((message, index) => {
     if (mayCall(message)) {
@@ -133,4 +133,37 @@ export function knowsItsCalls(message: BaseMessage): boolean {
     const isOwn = call["isCustomTool"] === true || call["isComputerTool"] === true;
     return !isOwn || typeof call["call_id"] === "string" || Object.hasOwn(itemIds, String(call["id"]));
   });
+}
+
+/** Facts about messages that depend on the others of their request, by index. */
+export type RequestPlaces = ReadonlyMap<number, RequestPlace>;
+
+/** Finds facts about messages that depend on the others of their request, for adapters that ask for some. Linear. */
+export const placesInRequest: Readonly<Partial<Record<Adapter, (messages: readonly BaseMessage[]) => RequestPlaces>>> =
+  { "openai-responses": responsesPlaces, bedrock: documentNames };
+
+/** OpenAI takes each item once. An answer comes again from a cache of answers, a fork or an import. */
+function responsesPlaces(messages: readonly BaseMessage[]): RequestPlaces {
+  const places = new Map<number, RequestPlace>();
+  ownToolParts(messages).forEach((ownToolPart, index) => places.set(index, { ownToolPart }));
+  const sent = new Set<string>();
+  messages.forEach((message, index) => {
+    const ids = speakerOf(message) === "assistant" ? itemIds(message) : [];
+    if (ids.some((id) => sent.has(id))) {
+      places.set(index, { ...places.get(index), isRepeated: true });
+    }
+    ids.forEach((id) => sent.add(id));
+  });
+  return places;
+}
+
+/** The ids of the items that ChatOpenAI sends for an answer. */
+function itemIds({ id, additional_kwargs, response_metadata }: BaseMessage): readonly string[] {
+  const kwargs = fieldsOf(additional_kwargs);
+  const items = outputItems(fieldsOf(response_metadata)["output"])?.map((item) => item["id"]) ?? [
+    ...(id?.startsWith("msg_") === true ? [id] : []),
+    fieldsOf(kwargs["reasoning"])["id"],
+    ...itemIdKeys.flatMap((key) => Object.values(fieldsOf(kwargs[key]))),
+  ];
+  return items.flatMap((value) => stringIn(value) ?? []);
 }

@@ -1,5 +1,5 @@
 import type { Adapter } from "../adapters/adapter.js";
-import type { Speaker } from "../../messages/roles.js";
+import type { Speaker } from "../../messages/message.js";
 import type { StructureRule, StructureSeverity } from "../rules/rules.js";
 
 /** Required form of call ids; a missing field sets no constraint. */

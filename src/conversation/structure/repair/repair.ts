@@ -1,17 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { mapSame } from "../../messages/copies/edits.js";
+import { mapSame } from "../../messages/copies/plain-answer.js";
 import { readableByGoogle } from "../adapters/form.js";
 import { type Origin, originOf } from "../adapters/origin.js";
 import { earlyRules, isValid, lastQuestionIn, lateRules } from "../rules/find-issues.js";
-import { keepNewest } from "../rules/request-rules.js";
-import type { MessageRule, MessagePlace } from "../rules/rules.js";
-import { foldFirstSteps, foldTools } from "./fold-tools.js";
-import { giveForm } from "./form.js";
-import { repairCallIds } from "./call-ids.js";
+import { keepNewest, type MessageRule, type MessagePlace } from "../rules/rules.js";
+import { foldFirstSteps, foldTools, repairCallIds, repairTools } from "./tools.js";
+import { giveForm, mergeSpeakers, mergeSystemMessages, moveSystemMessages, repairTurns } from "./order.js";
 import type { RepairPlan } from "../options.js";
-import { mergeSpeakers, mergeSystemMessages, moveSystemMessages, repairTurns } from "./order.js";
 import { mustHold, note, type Entry, structureOf, type RepairSession, type StructureRepair } from "./session.js";
-import { repairTools } from "./tools.js";
 
 /** A repaired conversation and the list of changes. */
 export interface RepairedConversation {

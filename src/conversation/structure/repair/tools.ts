@@ -1,10 +1,18 @@
-import { ToolMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { type LinkedCall, showId } from "../../messages/calls.js";
-import { recordsIn } from "../../messages/values.js";
-import { checkTools, resultOf } from "../rules/find-issues.js";
+import { ToolMessage, type AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { createHash } from "node:crypto";
+import { showId, callsOf, blocksOf, textBlock, answeredId, callIdsOf } from "../../messages/content.js";
+import type { LinkedCall, Call } from "../../messages/content.js";
+import { recordsIn, speakerOf } from "../../messages/message.js";
+import { checkTools, resultOf, beginsWithThought, checkOrder, wrongIds } from "../rules/find-issues.js";
 import type { StructureContext, StructureRule } from "../rules/rules.js";
 import { synthesized } from "./order.js";
 import { errorsIn, mustHold, note, structureOf, type Entry, type RepairSession } from "./session.js";
+import { jsonText } from "../../../base/json.js";
+import { changeContent, editMessage } from "../../messages/copies/edit-message.js";
+import { ConfigurationError } from "../../../base/errors.js";
+import { changeMessage } from "../../messages/change-message.js";
+import { alphanumerics, fitsForm } from "../profiles/neutral.js";
+import type { CallIdForm } from "../profiles/profile.js";
 
 const missingText = "No result: the call was interrupted, and whether it had an effect is unknown.";
 const unreadText = "No result: the arguments of the call could not be read, so it was not run.";
@@ -102,4 +110,159 @@ function idsNotRun(message: BaseMessage): ReadonlySet<string> {
   const ids = new Set(recordsIn(invalid_tool_calls).map(({ id }) => id ?? ""));
   recordsIn(tool_calls).forEach(({ id }) => ids.delete(id ?? ""));
   return ids;
+}
+
+/**
+ * Turns calls and results into text if no tools are declared (S28): calls into text of their AI message, results into
+ * user messages.
+ */
+export function foldTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const isBroken = errorsIn(structureOf(entries, session), checkTools)("S28").size > 0;
+  return isBroken ? entries.map((entry) => fold(entry, "S28", session)) : entries;
+}
+
+/**
+ * Turns the first steps of the turn that goes on into text if they do not begin with the model's thought (S33): up to a
+ * step that does, for which the results before it are the user's message.
+ */
+export function foldFirstSteps(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const [start] = errorsIn(structureOf(entries, session), checkOrder)("S33");
+  if (start === undefined) {
+    return entries;
+  }
+  const isResult = (message: BaseMessage | undefined) => message !== undefined && speakerOf(message) === "tool";
+  const next = entries.findIndex(({ message }, index) => {
+    return index > start && isResult(entries[index - 1]?.message) && beginsWithThought(message);
+  });
+  const end = next === -1 ? entries.length : next;
+  return entries.map((entry, index) => (index < start || index >= end ? entry : fold(entry, "S33", session)));
+}
+
+function fold(entry: Entry, rule: StructureRule, session: RepairSession): Entry {
+  const isCalling = callsOf(entry.message).length > 0;
+  if (!isCalling && speakerOf(entry.message) !== "tool") {
+    return entry;
+  }
+  const message = isCalling ? "Turned tool calls into text." : "Turned a tool result into text of the user.";
+  note(session, [entry], { rule, action: "changed", message });
+  return { ...entry, message: isCalling ? foldCalls(entry.message) : foldResult(entry.message) };
+}
+
+function foldCalls(message: BaseMessage): BaseMessage {
+  const told = callsOf(message).map(tellCall).join("\n");
+  const silent = editMessage(message, { calls: () => "remove" });
+  return changeContent(
+    silent,
+    typeof silent.content === "string"
+      ? [silent.content, told].filter(Boolean).join("\n")
+      : [...blocksOf(silent), textBlock(told)],
+  );
+}
+
+function tellCall({ name, args }: Call): string {
+  const text = args === undefined ? "nothing" : (jsonText(args) ?? "arguments that cannot be shown");
+  return `[called ${name} with ${text}]`;
+}
+
+function foldResult(message: BaseMessage): BaseMessage {
+  const label = `[result of ${message.name ?? "a tool"}]`;
+  const { content, id } = message;
+  return new HumanMessage({
+    content: typeof content === "string" ? `${label} ${content}` : [textBlock(label), ...blocksOf(message)],
+    ...(id === undefined ? {} : { id }),
+  } as never);
+}
+
+/** Gives calls valid (S13) and unique (S11) ids, and changes their results accordingly. Linear. */
+export function repairCallIds(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const context = structureOf(entries, session);
+  const newIds = idsFor(context, mustHold(session, "S13") ? (context.profile.callIds ?? {}) : {});
+  if (newIds.size === 0) {
+    return entries;
+  }
+  const { callsAt, callOf } = context.links;
+  return entries.map((entry, place) => {
+    const answered = newIds.get(callOf[place]!);
+    if (answered !== undefined) {
+      return { ...entry, message: changeMessage(entry.message, { tool_call_id: answered.id }) };
+    }
+    const ids = callsAt.get(place)?.map((call) => newIds.get(call)) ?? [];
+    if (ids.every((made) => made === undefined)) {
+      return entry;
+    }
+    ids.forEach((made) => made && note(session, [entry], { rule: made.rule, action: "changed", message: made.done }));
+    const calls = (_: unknown, at: number) => ids[at] && { id: ids[at].id };
+    return { ...entry, message: editMessage(entry.message, { calls }) };
+  });
+}
+
+interface NewId {
+  readonly id: string;
+  readonly rule: "S11" | "S13";
+  readonly done: string;
+}
+
+/** The new id of each call that needs one: in every request the same for an id that only lacks the form. */
+function idsFor(context: StructureContext, form: CallIdForm): ReadonlyMap<LinkedCall | undefined, NewId> {
+  const errors = wrongIds(context).filter(({ rule, severity = context.profile.rules[rule] }) => severity === "error");
+  const makeId = idMaker(form, errors.length === 0 ? [] : context.messages.flatMap(idsIn));
+  // The repetition counts for an id with both faults.
+  const faults = new Map(errors.map((error) => [error.call, error]));
+  return new Map(
+    [...faults].map(([call, { rule, nth }]) => {
+      const { id = "" } = call;
+      const made = rule === "S11" ? makeId(`${id}\u0000${nth}`, id && `${id}_${nth}`) : makeId(id);
+      return [call, { id: made, rule, done: `Gave the call ${showId(id)} the id ${showId(made)}.` }] as const;
+    }),
+  );
+}
+
+function idsIn(message: BaseMessage): readonly string[] {
+  const answered = answeredId(message);
+  return answered === undefined ? callIdsOf(message) : [answered];
+}
+
+/** The length of a new id if the form does not set one. */
+const usualLength = 24;
+
+/** Collisions before the form's id space counts as exhausted. */
+const maxAttempts = 1000;
+
+/**
+ * A function that makes an id of the form for each source, a readable one where that is free, else a hash: the same for
+ * the same source, and none of the conversation's `ids`.
+ */
+function idMaker(form: CallIdForm, ids: readonly string[]): (source: string, readable?: string) => string {
+  const taken = new Set(ids);
+  const made = new Map<string, string>();
+  const freeId = (source: string, readable: string): string => {
+    if (readable !== "" && !taken.has(readable) && fitsForm(readable, form)) {
+      return readable;
+    }
+    for (let attempt = 0; attempt <= maxAttempts; attempt += 1) {
+      const id = hashOf(attempt === 0 ? source : `${source}\u0000again\u0000${attempt}`, form);
+      if (!taken.has(id)) {
+        return id;
+      }
+    }
+    const message = `Option "profile": "callIds" leaves too few ids for the calls of this conversation.`;
+    throw new ConfigurationError("profile", message);
+  };
+  return (source, readable = "") => {
+    const id = made.get(source) ?? freeId(source, readable);
+    made.set(source, id);
+    taken.add(id);
+    return id;
+  };
+}
+
+function hashOf(source: string, form: CallIdForm): string {
+  const { characters = alphanumerics, minLength = 1, maxLength = Infinity } = form;
+  const preferred = [...alphanumerics].filter((character) => characters.includes(character));
+  const alphabet = preferred.length > 0 ? preferred : [...characters];
+  const length = Math.min(maxLength, Math.max(minLength, usualLength));
+  const bytes = createHash("shake256", { outputLength: length * 2 })
+    .update(source)
+    .digest();
+  return Array.from({ length }, (_, index) => alphabet[bytes.readUInt16BE(index * 2) % alphabet.length]!).join("");
 }

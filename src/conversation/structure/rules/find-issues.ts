@@ -1,19 +1,19 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { linkCalls, callsOf, compactionIn, answeredId, mayCall, showId, blocksOf } from "../../messages/content.js";
+import type { CallLinks, LinkedCall } from "../../messages/content.js";
+import { isThought } from "../../messages/copies/provider-fields.js";
+import { isSynthesized, roleNameOf, speakerOf, fieldsOf } from "../../messages/message.js";
 import {
-  linkCalls,
-  type CallLinks,
-  callsOf,
-  compactionIn,
-  type LinkedCall,
-  answeredId,
-  mayCall,
-  showId,
-} from "../../messages/calls.js";
-import { blocksOf } from "../../messages/content.js";
-import { isThought } from "../../messages/copies/thoughts.js";
-import { isSynthesized, roleNameOf, speakerOf } from "../../messages/roles.js";
-import { fieldsOf } from "../../messages/values.js";
-import { noBlankText, noEmptyAnswer, noForeignBlocks } from "./content-rules.js";
+  noBlankText,
+  noEmptyAnswer,
+  noForeignBlocks,
+  wellFormedText,
+  knownRoles,
+  namedResults,
+  readableCalls,
+  wellFormedNames,
+} from "./message-rules.js";
+import { checkRequest } from "./rules.js";
 import type {
   Finding,
   MessageRule,
@@ -22,13 +22,10 @@ import type {
   StructureCriteria,
   StructureIssue,
 } from "./rules.js";
-import { checkRequest } from "./request-rules.js";
-import { wellFormedText } from "./text-rules.js";
-import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
 import type { FormFacts } from "../adapters/adapter.js";
 import { formFor, ruleOfForm } from "../adapters/form.js";
-import { placesInRequest } from "../adapters/request-place.js";
-import { fitsForm } from "../profiles/identifiers.js";
+import { placesInRequest } from "../adapters/own-tools.js";
+import { fitsForm } from "../profiles/neutral.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
 /** Rules to repair before messages move, in this order: a later one sees what an earlier one left. */

@@ -1,17 +1,16 @@
 import { AIMessage, type BaseMessage, isBaseMessage } from "@langchain/core/messages";
-import { BoundedMap } from "../../../base/bounded-map.js";
+import { BoundedMap } from "../../../base/bounds.js";
 import { report, type MemoryEvent, type MemoryEventHandler } from "../../../base/events.js";
-import { blocksOf } from "../../messages/content.js";
-import { roleOf } from "../../messages/roles.js";
-import type { LedgerWalk, PrefixParts } from "../ledger/walk-ledger.js";
-import { foreignIn, type ForeignCompaction } from "../../messages/calls.js";
+import { blocksOf, foreignIn, type ForeignCompaction } from "../../messages/content.js";
+import { roleOf } from "../../messages/message.js";
+import type { LedgerWalk, PrefixParts } from "../ledger.js";
 import { type RepairOptions, type RepairPlan, resolveRepairOptions } from "../options.js";
 import type { ProfileChoice } from "../profiles/check-profile.js";
 import type { StructureProfile } from "../profiles/profile.js";
 import { resolveProfile } from "../profiles/resolve-profile.js";
 import { repairRequest } from "../repair/repair.js";
 import { synthesized } from "../repair/order.js";
-import { type FrontMarks, frontMarks, noMarks } from "../rules/mark-rules.js";
+import { type FrontMarks, frontMarks, noMarks } from "../rules/rules.js";
 import { findIssues } from "../rules/find-issues.js";
 import type { ModelProfile } from "./profile-of.js";
 
@@ -241,7 +240,7 @@ export async function boundThoughts(
   if (!profile.bindsThoughts) {
     return undefined;
   }
-  const { stampAnswer, walkLedger } = await import("../ledger/walk-ledger.js");
+  const { stampAnswer, walkLedger } = await import("../ledger.js");
   const walk = walkLedger(messages, parts);
   reportDropped(walk, messages, observer);
   return { messages: walk.messages, stamp: (answer) => stampAnswer(answer, walk.prefix) };

@@ -1,8 +1,8 @@
-import { fieldsOf, isRecord, stringIn } from "../../messages/values.js";
+import { fieldsOf, isRecord, stringIn } from "../../messages/message.js";
 import type { Adapter } from "../adapters/adapter.js";
-import { adapterProfiles } from "../profiles/adapter-profiles.js";
+import { adapterProfiles } from "../profiles/built-in-profiles.js";
 import { otherClass } from "../profiles/neutral.js";
-import { bindsThoughts, profileOfModel } from "../profiles/of-model.js";
+import { bindsThoughts, profileOfModel } from "../profiles/resolve-profile.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
 /**

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { type AnswerPrefix, type LedgerWalk, type PrefixParts, walkLedger } from "../ledger/walk-ledger.js";
+import { type AnswerPrefix, type LedgerWalk, type PrefixParts, walkLedger } from "../ledger.js";
 import type { RepairChoices } from "../options.js";
 import type { StructureProfile } from "../profiles/profile.js";
 import { repairRequest } from "../repair/repair.js";

@@ -1,8 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { lazy, objectWith, parseOptions } from "../../../base/options.js";
-import type { Cost } from "../formulas/cost.js";
-import { messageCost, replyTokens } from "../formulas/message-cost.js";
+import { type Cost, messageCost, replyTokens } from "../formulas/message-cost.js";
 import type { TokenCounter } from "../token-counter.js";
 
 /** A model that counts text: every LangChain chat model and language model does. */

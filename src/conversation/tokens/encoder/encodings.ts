@@ -1,7 +1,6 @@
 import { runPaced } from "../counters/paced.js";
 import { splitCl100k, splitO200k, type Splitter } from "./split.js";
-import { TokenTally } from "./token-tally.js";
-import { Vocabulary, type PackedRanks } from "./vocabulary.js";
+import { TokenTally, Vocabulary, type PackedRanks } from "./token-tally.js";
 
 /** Encodings whose tokens can be counted: `o200k_base` (GPT-4o and later), `cl100k_base` (GPT-4, GPT-3.5). */
 export type EncodingName = "o200k_base" | "cl100k_base";

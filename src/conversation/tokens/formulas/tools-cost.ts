@@ -1,8 +1,8 @@
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import * as z from "zod/mini";
 import { lazy } from "../../../base/options.js";
-import { CostSum, type Cost } from "./cost.js";
-import { fieldsOf, type Fields } from "../../messages/values.js";
+import { CostSum, type Cost } from "./message-cost.js";
+import { fieldsOf, type Fields } from "../../messages/message.js";
 
 /** A tool as `bindTools` takes it: a LangChain tool, or a definition in OpenAI's form. */
 export type ToolDefinitionLike = Parameters<typeof convertToOpenAITool>[0];

@@ -1,16 +1,20 @@
-import { maxTries } from "../../../base/tries.js";
+import type { BaseMessage } from "@langchain/core/messages";
+import { maxTries } from "../../../base/bounds.js";
 import { ConflictError } from "../../../base/errors.js";
-import type { AppendHistory } from "../../../memory/session/append-options.js";
+import type { AppendHistory } from "../../../memory/session/append-input.js";
 import type { ConversationSession } from "../../../memory/session/conversation-session.js";
 import { Turn } from "../../../memory/turns/turn.js";
-import type { SideChanges } from "../../../store/contract/side-fields.js";
+import type { SideChanges } from "../../../store/contract/session-writes.js";
 import type { ReferenceManager, SourceReference } from "./reference-manager.js";
 import type { LoopTurn } from "../turn/turn.js";
 import { readUpload, type Upload } from "./uploads.js";
-import { valueIn } from "../../../conversation/messages/values.js";
+import { valueIn, refusedMarkOf, roleOf, speakerOf } from "../../../conversation/messages/message.js";
+import { textOf } from "../../../conversation/messages/content.js";
+import { answerStart } from "../../../memory/session/turn-messages.js";
+import type { OpenTurn } from "../../../memory/turns/open-turn.js";
 
 /** The session as it was when the turn began: the turn, opened, and the uploads. */
-export interface Snapshot {
+interface Snapshot {
   readonly turn: Turn;
   readonly uploads: readonly Upload[];
 }
@@ -23,7 +27,7 @@ export interface TurnData {
 }
 
 /** A session, and the sources of it that a manager knows. */
-export interface SessionParts {
+interface SessionParts {
   readonly history: AppendHistory;
   readonly session: ConversationSession;
   readonly references: ReferenceManager;
@@ -180,4 +184,54 @@ function readReference(stored: string): SourceReference | undefined {
   const reference = valueIn(stored) as Partial<SourceReference> | null | undefined;
   const isWhole = Number.isSafeInteger(reference?.sourceNumber) && typeof reference?.chunk?.text === "string";
   return isWhole ? (reference as SourceReference) : undefined;
+}
+
+/** The stored messages, by how a window treats them. */
+export interface StoredHistory {
+  /** The view's system messages and summaries; they come before all rounds. */
+  readonly pinned: readonly BaseMessage[];
+  /** The other messages before the turn, oldest first. */
+  readonly earlier: readonly BaseMessage[];
+  /** The current turn's user message, if it is stored already. */
+  readonly current: BaseMessage | undefined;
+  /** True where that message is stored, or was stored and then discarded. */
+  readonly isAsked: boolean;
+  /** The steps of the current turn that are stored already, where an earlier run stored a part of it. */
+  readonly steps: readonly BaseMessage[];
+}
+
+/**
+ * Sorts what is stored. The current turn's question is the one that was stored under its name, else a user's message at
+ * the end with exactly the original text. Linear.
+ */
+export function readStoredHistory(
+  { state, history, stored, isQuestionGone }: Pick<OpenTurn, "state" | "history" | "stored" | "isQuestionGone">,
+  original: string | undefined,
+): StoredHistory {
+  const start = answerStart(stored);
+  const input = stored.slice(0, start).map(({ message }) => message);
+  const all = [...history, ...input];
+  const place = input.findLastIndex((message) => roleOf(message) === "human");
+  const last = all.at(-1);
+  const current = place >= 0 ? input[place] : isQuestion(last, original) ? last : undefined;
+  const others = all.filter((message) => message !== current);
+  const isPinned = (message: BaseMessage) => roleOf(message) === "system" || roleOf(message) === "summary";
+  const steps = state === "open" ? stored.slice(start).map(({ message }) => message) : [];
+  return {
+    // System messages must come first. By type, because a provider sees a summary as whatever its type says.
+    pinned: others.filter(isPinned).sort((a, b) => placeOf(a) - placeOf(b)),
+    earlier: others.filter((message) => !isPinned(message)),
+    current,
+    isAsked: current !== undefined || isQuestionGone,
+    steps: steps.filter((message) => refusedMarkOf(message) === undefined),
+  };
+}
+
+/** True for a user's message with exactly this text. */
+export function isQuestion(message: BaseMessage | undefined, text: string | undefined): boolean {
+  return message !== undefined && roleOf(message) === "human" && textOf(message) === text;
+}
+
+function placeOf(message: BaseMessage): number {
+  return speakerOf(message) === "system" ? 0 : 1;
 }

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import * as z from "zod/mini";
 import { BudgetError, ConfigurationError } from "../../../base/errors.js";
 import { anyText, lazy, nonEmptyText } from "../../../base/options.js";
-import { fieldsOf, valueIn } from "../../../conversation/messages/values.js";
+import { fieldsOf, valueIn } from "../../../conversation/messages/message.js";
 
 /** A file that a user uploaded: its text, a link to it, or its bytes. */
 export interface UploadedContent {

@@ -1,7 +1,7 @@
 import type { ToolMessage } from "@langchain/core/messages";
 import { graphemeBoundary } from "../../../base/graphemes.js";
 import { textOf } from "../../../conversation/messages/content.js";
-import { fieldsOf, valueIn } from "../../../conversation/messages/values.js";
+import { fieldsOf, valueIn } from "../../../conversation/messages/message.js";
 import type { SourceReference } from "../stored/reference-manager.js";
 
 /**

@@ -1,25 +1,23 @@
-import { HumanMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
+import { HumanMessage, type BaseMessage, type ToolMessage, type ContentBlock } from "@langchain/core/messages";
 import { ConfigurationError } from "../../../base/errors.js";
-import { answeredId } from "../../../conversation/messages/calls.js";
-import { textBlock } from "../../../conversation/messages/content.js";
-import { changeContent } from "../../../conversation/messages/copies/change-content.js";
-import { roleOf } from "../../../conversation/messages/roles.js";
-import { sameElements } from "../../../conversation/messages/copies/edits.js";
-import type { ReducerRequest } from "../../../conversation/reducers/chat-history-reducer.js";
-import { removedMessages } from "../../../conversation/reducers/reduction-outcome.js";
+import { answeredId, textBlock } from "../../../conversation/messages/content.js";
+import { changeContent } from "../../../conversation/messages/copies/edit-message.js";
+import { roleOf } from "../../../conversation/messages/message.js";
+import { sameElements } from "../../../conversation/messages/copies/plain-answer.js";
+import { type ReducerRequest, removedMessages } from "../../../conversation/reducers/chat-history-reducer.js";
 import { ContextWindow, type MeasuredRequest } from "../../../conversation/reducers/window/context-window.js";
 import { windowSettings, type ContextWindowOptions } from "../../../conversation/reducers/window/options.js";
 import type { RepairPlan } from "../../../conversation/structure/options.js";
-import { countMessages } from "../../../conversation/tokens/counted-messages.js";
+import { countMessages, countOf } from "../../../conversation/tokens/counted-messages.js";
 import { idsOf } from "../../../memory/turns/open-turn.js";
 import type { TurnRequests } from "../../../memory/turns/turn-requests.js";
-import type { StoredHistory } from "../stored/history.js";
-import type { Upload } from "../stored/uploads.js";
+import type { StoredHistory } from "../stored/stored-session.js";
+import { type Upload, isImage } from "../stored/uploads.js";
 import { refuseOpenCalls } from "../turn/record.js";
 import { fullBody, resultMessage, type ToolResult } from "../turn/tool-results.js";
 import type { LoopStep } from "../turn/turn.js";
-import { shorterResult } from "./cut-text.js";
-import { UploadParts, type ContentPart, type ShownUpload } from "./upload-parts.js";
+import { shorterResult, cutText, lengthsBelow } from "./cut-text.js";
+import type { TokenCounter } from "../../../conversation/tokens/token-counter.js";
 
 /** The messages for a model call, and what was left out of them. */
 export interface FittedWindow {
@@ -49,7 +47,7 @@ export interface WindowOutcome {
 }
 
 /** Everything that should be sent, before it is made to fit. */
-export interface RequestContent extends Pick<ReducerRequest, "model" | "tools"> {
+interface RequestContent extends Pick<ReducerRequest, "model" | "tools"> {
   readonly system: BaseMessage | undefined;
   /** The rendered user message, with the content besides text of its stored form. */
   readonly user: BaseMessage;
@@ -196,4 +194,85 @@ function remindersOf(steps: readonly LoopStep[]): ReadonlyMap<string, string> {
 function shortenedIn(messages: readonly BaseMessage[], whole: readonly BaseMessage[]): string[] {
   const originals = new Set(whole);
   return messages.flatMap((message) => (originals.has(message) ? [] : (answeredId(message) ?? [])));
+}
+
+/** A part of a message's content: text or an image. */
+type ContentPart = ContentBlock;
+
+/** The variant of an upload that is shown. `left_out` shows a note, `hidden` nothing. */
+interface ShownUpload {
+  readonly upload: Upload;
+  readonly as: "whole" | "cut" | "left_out" | "hidden";
+  /** Its parts, by themselves. */
+  readonly message: BaseMessage;
+}
+
+const nothing = new HumanMessage({ content: [] });
+
+/** Renders uploads within a budget; returns the same messages each time, so that they are counted once. */
+class UploadParts {
+  readonly #counter: TokenCounter;
+  readonly #variants = new WeakMap<Upload, readonly ShownUpload[]>();
+
+  constructor(counter: TokenCounter) {
+    this.#counter = counter;
+  }
+
+  /**
+   * The uploads as they take at most `budget` tokens: the newest ones whole, the first one that does not fit cut, and
+   * a note in the place of each older one, where there is room for it.
+   */
+  async within(uploads: readonly Upload[], budget: number): Promise<ShownUpload[]> {
+    const shown: ShownUpload[] = [];
+    let left = budget;
+    for (const upload of uploads.toReversed()) {
+      const variants = this.#variants.get(upload) ?? variantsOf(upload);
+      this.#variants.set(upload, variants);
+      const isFull = shown.some(({ as }) => as !== "whole");
+      for (const variant of isFull ? variants.slice(-2) : variants) {
+        const size = await this.#tokensOf(variant.message);
+        if (size <= left) {
+          left -= size;
+          shown.push(variant);
+          break;
+        }
+      }
+    }
+    return shown.reverse();
+  }
+
+  /** Tokens that its parts add to another message. */
+  async #tokensOf(message: BaseMessage): Promise<number> {
+    return Math.max(0, (await countOf(this.#counter, message)) - (await countOf(this.#counter, nothing)));
+  }
+}
+
+/** An upload whole, cut to ever less, as a note, and as nothing. */
+function variantsOf(upload: Upload): ShownUpload[] {
+  const { text = "" } = upload;
+  const cuts = lengthsBelow(text.length).map((characters): ShownUpload => {
+    return shownAs(upload, "cut", [textBlock(`${titleOf(upload)}:\n${cutText(text, characters)}`)]);
+  });
+  const note = textBlock(`[${titleOf(upload)} omitted: it does not fit the context window.]`);
+  const whole = shownAs(upload, "whole", wholeParts(upload));
+  return [whole, ...cuts, shownAs(upload, "left_out", [note]), shownAs(upload, "hidden", [])];
+}
+
+function shownAs(upload: Upload, as: ShownUpload["as"], content: readonly ContentPart[]): ShownUpload {
+  return { upload, as, message: new HumanMessage({ content: [...content] }) };
+}
+
+function wholeParts(upload: Upload): readonly ContentPart[] {
+  const { text, url } = upload;
+  if (text !== undefined) {
+    return [textBlock(`${titleOf(upload)}:\n${text}`)];
+  }
+  if (isImage(upload)) {
+    return [textBlock(`${titleOf(upload)}:`), { type: "image_url", image_url: { url: url! } }];
+  }
+  return [textBlock(`[${titleOf(upload)}${url === undefined ? "" : ` at ${url}`}: content not shown.]`)];
+}
+
+function titleOf({ name, mimeType, isOfTool }: Upload): string {
+  return isOfTool === true ? name : `Uploaded file ${JSON.stringify(name)} (${mimeType})`;
 }

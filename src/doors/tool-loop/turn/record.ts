@@ -1,7 +1,6 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { throwOnErrors, validateConversation } from "../../../conversation/structure/validate.js";
-import type { TurnData } from "../stored/stored-session.js";
-import type { StoredHistory } from "../stored/history.js";
+import type { TurnData, StoredHistory } from "../stored/stored-session.js";
 import { resultMessage, storedBody, storedSources } from "./tool-results.js";
 import type { LoopTurn } from "./turn.js";
 import type { StoredForms } from "../../../memory/session/stored-forms.js";

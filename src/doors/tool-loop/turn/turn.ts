@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { randomUUID } from "node:crypto";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { copyMessage } from "../../../store/codec/copy-message.js";
-import { callsOf } from "../../../conversation/messages/calls.js";
-import { roleOf } from "../../../conversation/messages/roles.js";
+import { copyMessage } from "../../../store/codec/identify-record.js";
+import { callsOf } from "../../../conversation/messages/content.js";
+import { roleOf } from "../../../conversation/messages/message.js";
 import { ConfigurationError } from "../../../base/errors.js";
 import { lazy, nonEmptyText } from "../../../base/options.js";
 import { toToolResult, type ToolCallResponse, type ToolResult } from "./tool-results.js";

@@ -1,10 +1,14 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../../../base/errors.js";
-import { sameAsJson } from "../../../base/json-text.js";
-import { isPlainObject } from "../../../base/json-value.js";
-import { fieldsOf, messageOf, tagged, toFields, toOpenAI, untagged, type Fields } from "./langchain-fields.js";
-import { isMessage } from "../message-schema.js";
-import type { OpenAIMessage } from "../message.js";
+import { sameAsJson, isPlainObject, parseArguments } from "../../../base/json.js";
+import { isMessage, saysOtherwise, isContentPart } from "../message-schema.js";
+import type { OpenAIMessage, MessageRole, ContentPart, MessageToolCall } from "../message.js";
+import { decodeRecord } from "../../../store/codec/decode-record.js";
+import { encodeMessage, recordVersion } from "../../../store/codec/encode-message.js";
+import { startWalk, tagKey, tagValue } from "../../../store/codec/tagged-values.js";
+import { speakerByType, fieldsOf } from "../../../conversation/messages/message.js";
+import { imageBlock, mediaIn, audioPart, filePart } from "../../../conversation/messages/media.js";
+import { type Block, isResponsesText } from "../../../conversation/messages/content.js";
 
 /**
  * The key in `additional_kwargs` for what LangChain has no field for: `metadata`, `timestamp`, arguments whose JSON
@@ -20,7 +24,7 @@ const openAIKey = "lcmem_openai";
  * @throws RecordError `unsupported_message` for a value that is not a message, or a type without a role in the format.
  */
 export function fromLangChain(message: BaseMessage, position: number): OpenAIMessage {
-  const { fields, extras } = takeExtras(fieldsOf(message, position));
+  const { fields, extras } = takeExtras(openAIFieldsOf(message, position));
   const plain = toOpenAI(fields);
   if (plain === undefined) {
     const reason = "its type has no role in OpenAI's chat format";
@@ -158,4 +162,213 @@ function attempt<T>(make: () => T): T | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A LangChain message's type and fields as the codec stores them: JSON, with tags for values that JSON cannot hold. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns the fields of a message that are not empty.
+ *
+ * @throws RecordError `unsupported_message`, with the position given.
+ */
+function openAIFieldsOf(message: BaseMessage, position: number): Fields {
+  try {
+    const { type, data } = JSON.parse(encodeMessage(message, { id: message.id ?? "" }).record) as {
+      type: string;
+      data: Fields;
+    };
+    const { id, ...fields } = data;
+    return { type, ...fields, ...(id !== "" && { id }) };
+  } catch (error) {
+    throw RecordError.isInstance(error)
+      ? new RecordError(error.message, { code: error.code, position, cause: error })
+      : error;
+  }
+}
+
+/** Creates the message with these fields. @throws RecordError `corrupt` if they are not those of a message. */
+function messageOf({ type, ...data }: Fields): BaseMessage {
+  return decodeRecord(JSON.stringify({ type, data, meta: { v: recordVersion } })).message;
+}
+
+/** Fields of answers that LangChain's chat models keep in `additional_kwargs` under the same names. */
+const sharedKeys = ["refusal", "audio", "function_call", "reasoning_content", "annotations"] as const;
+const developerMark = { __openai_role__: "developer" };
+
+/** Converts a message in OpenAI's format to LangChain's fields, without what these cannot express. */
+function toFields(message: OpenAIMessage): Fields {
+  const { role, content, name, tool_calls: calls, tool_call_id: callId } = message;
+  const kwargs = role === "developer" ? developerMark : role === "assistant" ? pick(message, sharedKeys) : {};
+  return tagged({
+    type: types[role],
+    content: content?.length === 0 && saysOtherwise(message) ? "" : (content ?? ""),
+    ...(name !== undefined && { name }),
+    ...(role === "assistant" && callsToLangChain(calls)),
+    ...(role === "tool" && { tool_call_id: callId }),
+    ...(Object.keys(kwargs).length > 0 && { additional_kwargs: kwargs }),
+  });
+}
+
+/** Converts LangChain's fields to a message in OpenAI's format; undefined if the format has no role for it. */
+function toOpenAI(source: Fields): OpenAIMessage | undefined {
+  const fields = untagged(source) as Fields;
+  const role = openAIRoleOf(fields);
+  if (role === undefined) {
+    return undefined;
+  }
+  const said = role === "assistant" ? assistantFields(fields) : {};
+  const content =
+    typeof fields["content"] === "string" ? fields["content"] : partsOfBlocks((fields["content"] ?? []) as unknown[]);
+  const silent = content.length === 0 && saysOtherwise(said);
+  return {
+    role,
+    ...(!silent && { content }),
+    ...(fields["name"] !== undefined && { name: fields["name"] }),
+    ...said,
+    ...(role === "tool" && { tool_call_id: fields["tool_call_id"] }),
+  } as OpenAIMessage;
+}
+
+/** Copies JSON data and tags objects that have the codec's own key, so that they are restored unchanged. */
+function tagged<T extends object>(value: T): T {
+  return tagValue(value, startWalk()) as T;
+}
+
+/** Copies data and replaces tagged values with their JSON form: a date with its text, bytes with their base64. */
+function untagged(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(untagged);
+  }
+  if (!isPlainObject(value)) {
+    return value;
+  }
+  if (!Object.hasOwn(value, tagKey)) {
+    return untaggedProperties(value);
+  }
+  const [kind, payload] = value[tagKey] as [string, unknown];
+  return kind === "Number" || payload === undefined
+    ? null
+    : kind === "Object"
+      ? untaggedProperties(payload as object)
+      : untagged(payload);
+}
+
+function untaggedProperties(object: object): object {
+  return Object.fromEntries(Object.entries(object).map(([key, property]) => [key, untagged(property)]));
+}
+
+const types: Readonly<Record<MessageRole, string>> = {
+  system: "system",
+  developer: "system",
+  user: "human",
+  assistant: "ai",
+  tool: "tool",
+};
+
+function openAIRoleOf({ type, role, additional_kwargs: kwargs }: Fields): MessageRole | undefined {
+  const speaker = speakerByType(type, role);
+  if (speaker === "system") {
+    const isDeveloper =
+      type === "generic" ? role === "developer" : (kwargs as Fields | undefined)?.["__openai_role__"] === "developer";
+    return isDeveloper ? "developer" : "system";
+  }
+  return speaker === "other" ? undefined : speaker;
+}
+
+function assistantFields(fields: Fields): Partial<OpenAIMessage> {
+  const calls = callsToOpenAI(fields);
+  const shared = Object.entries(pick((fields["additional_kwargs"] ?? {}) as Fields, sharedKeys));
+  return {
+    ...(calls.length > 0 && { tool_calls: calls }),
+    ...Object.fromEntries(shared.filter(([key, value]) => isMessage({ role: "assistant", content: "", [key]: value }))),
+  };
+}
+
+function pick(from: object, keys: readonly string[]): Fields {
+  return Object.fromEntries(keys.flatMap((key) => (Object.hasOwn(from, key) ? [[key, (from as Fields)[key]]] : [])));
+}
+
+/**
+ * Converts LangChain content blocks to content parts: keeps OpenAI's own parts, and translates text and media of other
+ * forms. Leaves out blocks that OpenAI's format has no part for, such as reasoning.
+ */
+function partsOfBlocks(blocks: readonly unknown[]): ContentPart[] {
+  return blocks.flatMap((block) => partOf(block as Block) ?? []);
+}
+
+function partOf(block: Block): ContentPart | undefined {
+  if (isContentPart(block)) {
+    return block as unknown as ContentPart;
+  }
+  if (isResponsesText(block)) {
+    return checked({ type: "text", text: block["text"] });
+  }
+  const media = mediaIn(block);
+  if (media === undefined) {
+    return block.type === "text-plain" ? checked({ type: "text", text: block["text"] }) : undefined;
+  }
+  if (typeof media.text === "string") {
+    return checked({ type: "text", text: media.text });
+  }
+  const { fileId } = media;
+  const image = () => imageBlock(media) ?? { type: "image_file", image_file: { file_id: fileId } };
+  const part = media.kind === "image" ? image() : (audioPart(media) ?? filePart(media));
+  return part && checked(part);
+}
+
+function checked(part: object): ContentPart | undefined {
+  return isContentPart(part) ? (part as ContentPart) : undefined;
+}
+
+/** LangChain's two lists of calls, without empty lists. */
+interface LangChainCalls {
+  readonly tool_calls?: readonly object[];
+  readonly invalid_tool_calls?: readonly object[];
+}
+
+/** Converts calls to LangChain's: valid if the arguments are a JSON object or blank (no arguments), else invalid. */
+function callsToLangChain(calls: readonly MessageToolCall[] | undefined): LangChainCalls {
+  const valid: object[] = [];
+  const invalid: object[] = [];
+  for (const call of calls ?? []) {
+    const { name, text, args } = readCall(call);
+    if (args === undefined) {
+      invalid.push({ type: "invalid_tool_call", id: call.id, name, args: text, error: "Malformed args." });
+    } else {
+      valid.push({ type: "tool_call", id: call.id, name, args });
+    }
+  }
+  return { ...(valid.length > 0 && { tool_calls: valid }), ...(invalid.length > 0 && { invalid_tool_calls: invalid }) };
+}
+
+function readCall(call: MessageToolCall): { name: string; text: string; args: Record<string, unknown> | undefined } {
+  if (call.type === "custom") {
+    return { name: call.custom.name, text: call.custom.input, args: { input: call.custom.input } };
+  }
+  const { name, arguments: text } = call.function;
+  return { name, text, args: parseArguments(text) };
+}
+
+/**
+ * Converts LangChain's calls to OpenAI's, the valid ones first; one that its adapter marks as that of a free-text tool
+ * becomes a custom call. A missing id or name becomes the empty string.
+ */
+function callsToOpenAI({
+  tool_calls: valid = [],
+  invalid_tool_calls: invalid = [],
+}: LangChainCalls): MessageToolCall[] {
+  return [...valid, ...invalid].map((call) => {
+    const { id, name, args, isCustomTool } = fieldsOf(call);
+    const input = isCustomTool === true ? fieldsOf(args)["input"] : undefined;
+    if (typeof input === "string") {
+      return { id: textOf(id), type: "custom", custom: { name: textOf(name), input } };
+    }
+    const text = typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args);
+    return { id: textOf(id), type: "function", function: { name: textOf(name), arguments: text } };
+  });
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }

@@ -1,14 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { callWithin } from "../../../base/call-within.js";
+import { callWithin } from "../../../base/bounds.js";
 import { ConflictError } from "../../../base/errors.js";
 import { report } from "../../../base/events.js";
 import { randomToken } from "../../../base/ids.js";
-import type { SessionData } from "../../../store/contract/session-data.js";
-import type { HoldPlace, HoldRequest } from "../../../store/contract/holds.js";
+import type { SessionData } from "../../../store/contract/copies.js";
+import type { HoldPlace, HoldRequest } from "../../../store/contract/session-reads.js";
 import type { SessionHold, SessionRef } from "../../../store/contract/session-ref.js";
 import type { ConversationSession, TakingCall } from "../conversation-session.js";
-import type { HoldTimes } from "./options.js";
-import { isWithin, type LinePlace, RunningTurn } from "./local-holds.js";
+import { type HoldTimes, isWithin, type LinePlace, RunningTurn } from "./local-holds.js";
 
 const [shortestPauseMs, longestPauseMs] = [15, 500];
 /** Milliseconds; longer than any pause between two polls of a live waiter. */

@@ -1,11 +1,9 @@
 import * as crypto from "node:crypto";
-import { BoundedMap } from "../../../base/bounded-map.js";
+import { BoundedMap } from "../../../base/bounds.js";
 import { randomToken } from "../../../base/ids.js";
 import { wrongKey } from "../../contract/refusals.js";
-import type { SessionRef } from "../../contract/session-ref.js";
-import { keyParts, type StoredKey } from "../../contract/writer-keys.js";
-import { keyBytes } from "./encryption-options.js";
-import { keyLifeMs, type KeyRing, type MasterKey } from "./key-ring.js";
+import { type SessionRef, keyParts, type StoredKey } from "../../contract/session-ref.js";
+import { keyBytes, keyLifeMs, type KeyRing, type MasterKey } from "./key-ring.js";
 import { decrypted, encrypted, SessionKey } from "./session-key.js";
 
 /** Each key wraps one other only: see {@link DataKeys}. */

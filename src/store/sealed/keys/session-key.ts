@@ -1,5 +1,6 @@
 import * as crypto from "node:crypto";
 import { shortHash } from "../../../base/ids.js";
+import type { StoredText } from "../../contract/stored-texts.js";
 
 const algorithm = "aes-256-gcm";
 const nonceBytes = 12;
@@ -51,7 +52,7 @@ export class SessionKey {
 }
 
 /** A text with its length, so that no two lists of texts read the same. */
-export function measured(text: string): string {
+function measured(text: string): string {
   return `${text.length}:${text}`;
 }
 
@@ -92,4 +93,69 @@ function nextNonce(): Buffer {
   const nonce = pool.subarray(0, nonceBytes);
   pool = pool.subarray(nonceBytes);
   return nonce;
+}
+
+/** Version of the format of sealed records. */
+export const sealedVersion = 2;
+
+/** A sealed record: a line of JSON that is not encrypted, and the sealed text behind it. */
+export interface SealedRecord {
+  /** The beginning of the line, up to the type. */
+  readonly type: string;
+  /** The id, as JSON. */
+  readonly id: string;
+  /** The name of the data key that it is sealed with. */
+  readonly keyName: string;
+  /** The text behind the version in `meta`. */
+  readonly meta: string;
+  /** The line as it is stored. */
+  readonly line: string;
+  readonly text: string;
+}
+
+const sealedLine =
+  /^(\{"type":"[\w-]*"),"data":\{"id":("(?:[^"\\]|\\.)*")\},"sealed":"([\w.:/@-]{1,64})","meta":\{"v":2([,}].*)\}$/s;
+
+/** The parts of a sealed record; undefined for any other text. */
+export function parseSealed(record: string | StoredText): SealedRecord | undefined {
+  const stored = record as string;
+  const end = stored.indexOf("\n");
+  const line = end < 0 ? stored : stored.slice(0, end);
+  const [, type, id, keyName, meta] = sealedLine.exec(line) ?? [];
+  return type === undefined
+    ? undefined
+    : { type, id: id!, keyName: keyName!, meta: meta!, line, text: end < 0 ? "" : stored.slice(end + 1) };
+}
+
+const sealedText = /^~([\w-]{1,64}) ([\w-]{38,})$/;
+
+/** The parts of a sealed text: the name of its key, and what is sealed, as base64url. */
+interface SealedTextParts {
+  readonly keyName: string;
+  readonly sealed: string;
+}
+
+/** A text sealed for its place, in a kind of texts: the same for the same text, so that it can be compared. */
+export function sealText(key: SessionKey, text: string, type: string, name: string): string {
+  return `~${key.id} ${key.sealSame(text, placeOf(type, name)).toString("base64url")}`;
+}
+
+/**
+ * The parts of a sealed text; undefined for a plain one: JSON never begins like it, and no text that an application
+ * keeps beside a conversation is taken for it.
+ */
+export function sealedTextParts(stored: string): SealedTextParts | undefined {
+  const [, keyName, sealed] = stored.startsWith("~") ? (sealedText.exec(stored) ?? []) : [];
+  return keyName === undefined ? undefined : { keyName, sealed: sealed! };
+}
+
+/** The text that was sealed for the place; undefined if the key does not open it. */
+export function openText(key: SessionKey, { sealed }: SealedTextParts, type: string, name: string): string | undefined {
+  return key.open(Buffer.from(sealed, "base64url"), placeOf(type, name));
+}
+
+/** A kind of texts, and the name of a field or item, the checkpoint of a thread, or the place in a run. */
+function placeOf(type: string, name: string): Buffer {
+  // Every string has its own bytes in UTF-16; in UTF-8 all halves of surrogate pairs share theirs.
+  return Buffer.from(`text 1 ${measured(type)}${name}`, "utf16le");
 }

@@ -1,6 +1,6 @@
-import { openStore } from "../../../../src/memory/session/open-store.js";
-import { concernsOneSession } from "../../../../src/memory/sessions/problems.js";
-import { reencryptSession } from "../../../../src/memory/sessions/reencrypt-session.js";
+import { openStore } from "../../../../src/memory/session/stored-forms.js";
+import { concernsOneSession } from "../../../../src/memory/sessions/stored-sessions.js";
+import { reencryptSession } from "../../../../src/memory/sessions/reencrypt-sessions.js";
 import { sealedParts } from "../../../../src/store/sealed/loaded-store.js";
 import { encryption, rotated } from "../doors.js";
 import type { Operation } from "./operation.js";

@@ -11,20 +11,18 @@ import { showMessage, textOfCall } from "../../../../cli/inspector/server/shown-
 import { textOfPart } from "../../../../cli/inspector/server/shown-parts.js";
 import { testCaseOf } from "../../../../cli/inspector/server/test-case.js";
 import { reducerOf } from "../../../../cli/reducer-spec.js";
-import { structuredAnswer } from "../../../../src/doors/agent/structured-answer.js";
-import { valueIn } from "../../../../src/conversation/messages/values.js";
+import { structuredAnswer } from "../../../../src/doors/agent/model-call.js";
+import { valueIn, fieldsOf } from "../../../../src/conversation/messages/message.js";
 import { reviveMessage } from "../../../../src/store/codec/decode-record.js";
-import { labelOf, type SessionNames } from "../../../../src/memory/session/labels.js";
-import { urlOptions } from "../../../../src/store/redis/connection-url.js";
-import { fieldsOf } from "../../../../src/conversation/messages/values.js";
+import { labelOf, type SessionNames } from "../../../../src/memory/session/identity.js";
+import { urlOptions } from "../../../../src/store/redis/connection-options.js";
 import { positionIn } from "../../../../src/runs/run-log.js";
-import { checkEncryption } from "../../../../src/store/sealed/keys/encryption-options.js";
-import { placeIn } from "../../../../src/memory/sessions/cursor.js";
-import { checkedSearch } from "../../../../src/memory/sessions/search-requests.js";
-import { textFilter } from "../../../../src/memory/sessions/text-filter.js";
+import { checkEncryption } from "../../../../src/store/sealed/keys/key-ring.js";
+import { placeIn } from "../../../../src/memory/sessions/stored-sessions.js";
+import { checkedSearch, textFilter } from "../../../../src/memory/sessions/search-requests.js";
 import { approximateCounter } from "../../../../src/conversation/tokens/counters/approximate-counter.js";
 import { countOf } from "../../../../src/conversation/tokens/counted-messages.js";
-import { imageSize } from "../../../../src/conversation/tokens/formulas/image-size.js";
+import { imageSize } from "../../../../src/conversation/tokens/formulas/message-cost.js";
 import { json, type Reader } from "./reader.js";
 import { refusalOf } from "./refusal.js";
 

@@ -8,8 +8,7 @@ import { MessageHistory } from "../../../../src/formats/openai/message-history.j
 import { exportSession } from "../../../../src/memory/sessions/export-session.js";
 import { importSessions } from "../../../../src/memory/sessions/import-sessions.js";
 import { fieldsOf, parseLine } from "../../../../src/memory/sessions/lines.js";
-import { repairConversation } from "../../../../src/conversation/structure/repair-conversation.js";
-import { validateConversation } from "../../../../src/conversation/structure/validate.js";
+import { repairConversation, validateConversation } from "../../../../src/conversation/structure/validate.js";
 import { ToolInvocationHistory } from "../../../../src/formats/tool-log/tool-invocation-history.js";
 import { json, type Reader } from "./reader.js";
 import { refusalOf } from "./refusal.js";
