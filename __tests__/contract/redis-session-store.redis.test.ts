@@ -3,7 +3,7 @@ import { Redis as Redis5 } from "ioredis5";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import type { RedisClient } from "../../src/store/redis/connection.js";
-import type { RedisStoreSettings } from "../../src/store/redis/store-options.js";
+import type { RedisStoreSettings } from "../../src/store/redis/connection-options.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { leastUser, refusalsAndUse } from "../../tools/testkit/servers/least-user.js";
 import { startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";

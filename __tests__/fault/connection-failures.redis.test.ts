@@ -5,7 +5,7 @@ import { Cluster, Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import type { RedisClient } from "../../src/store/redis/connection.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import type { RedisSessionStoreOptions } from "../../src/store/redis/store-options.js";
+import type { RedisSessionStoreOptions } from "../../src/store/redis/connection-options.js";
 import { record } from "../../testing/session-store/store-case.js";
 import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import {

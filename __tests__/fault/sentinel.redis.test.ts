@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import type { RedisClient } from "../../src/store/redis/connection.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import type { RedisSessionStoreOptions } from "../../src/store/redis/store-options.js";
+import type { RedisSessionStoreOptions } from "../../src/store/redis/connection-options.js";
 import { record, texts } from "../../testing/session-store/store-case.js";
 import { startSentinels, type PrivateSentinels } from "../../tools/testkit/servers/redis-sentinel.js";
 import { freePort } from "../../tools/testkit/servers/redis-server.js";

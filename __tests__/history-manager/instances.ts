@@ -1,12 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import type { ToolCallResponse } from "../../src/doors/tool-loop/turn/tool-results.js";
-import type { Chunk } from "../../src/doors/tool-loop/stored/reference-manager.js";
+import type { Chunk } from "../../src/doors/tool-loop/stored/references.js";
 import type { HistoryManagerOptions, ModelCallRequest } from "../../src/doors/tool-loop/history-manager-options.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
-import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
+import type { TokenCounter } from "../../src/conversation/tokens/counted-messages.js";
 
 /**
  * A counter by which sizes can be told by hand: a token a character of content and arguments, 10 a message, 500 an

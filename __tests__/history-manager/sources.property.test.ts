@@ -4,7 +4,7 @@ import { validateConversation } from "../../src/conversation/structure/validate.
 import { asking, call, chunks, newSession, sourcesIn } from "./instances.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { ConfigurationError } from "../../src/base/errors.js";
-import { ReferenceManager } from "../../src/doors/tool-loop/stored/reference-manager.js";
+import { ReferenceManager } from "../../src/doors/tool-loop/stored/references.js";
 
 interface TurnPlan {
   readonly instance: number;

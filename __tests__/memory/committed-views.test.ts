@@ -5,7 +5,7 @@ import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
-import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
+import type { TokenCounter } from "../../src/conversation/tokens/counted-messages.js";
 import { ai, human, system, tool } from "../support/messages.js";
 import { characters, idsOf, turn } from "../support/numbered-turns.js";
 import { testKeys } from "../support/test-keys.js";

@@ -5,7 +5,7 @@ import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { MessageHistory } from "../../src/formats/openai/message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
+import type { TokenCounter } from "../../src/conversation/tokens/counted-messages.js";
 import { ai, human } from "../support/messages.js";
 
 /** Says when it reads a message: at once, or only after a while. */

@@ -1,7 +1,7 @@
 import { ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
+import type { TokenCounter } from "../../src/conversation/tokens/counted-messages.js";
 import { readEarlierOption, readEarlierTool } from "../../src/memory/histories/read-earlier.js";
 import { ai, human } from "../support/messages.js";
 

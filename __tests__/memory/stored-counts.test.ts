@@ -3,7 +3,7 @@ import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-r
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import { usageOf } from "../../src/memory/session/append-input.js";
-import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
+import type { TokenCounter } from "../../src/conversation/tokens/counted-messages.js";
 import { ai, human } from "../support/messages.js";
 
 /** Counts a message's characters, and how often it was asked. */

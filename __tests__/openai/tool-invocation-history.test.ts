@@ -2,7 +2,7 @@ import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { DynamicTool, StructuredTool, tool } from "@langchain/core/tools";
 import { z } from "zod";
 import type { ConfigurationError } from "../../src/base/errors.js";
-import type { ToolCallbackHandler } from "../../src/formats/tool-log/tool-callback-handler.js";
+import type { ToolCallbackHandler } from "../../src/formats/tool-log/tool-invocation.js";
 import { ToolInvocationHistory } from "../../src/formats/tool-log/tool-invocation-history.js";
 
 const now = new Date("2026-01-31T12:00:00.000Z");

@@ -2,8 +2,10 @@ import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { roleOf } from "../../src/conversation/messages/message.js";
 import { findBoundaries } from "../../src/conversation/messages/steps.js";
-import { ChatHistoryRoundReducer } from "../../src/conversation/reducers/round-reducer.js";
-import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import {
+  ChatHistoryRoundReducer,
+  ChatHistoryTruncationReducer,
+} from "../../src/conversation/reducers/truncation-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import {
   expectKeptFront,

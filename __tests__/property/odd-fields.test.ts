@@ -3,8 +3,10 @@ import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/str
 import { repairConversation, validateConversation } from "../../src/conversation/structure/validate.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
-import { ChatHistoryRoundReducer } from "../../src/conversation/reducers/round-reducer.js";
-import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import {
+  ChatHistoryRoundReducer,
+  ChatHistoryTruncationReducer,
+} from "../../src/conversation/reducers/truncation-reducer.js";
 import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 

@@ -8,7 +8,7 @@ import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/tr
 import { pipeReducers } from "../../src/conversation/reducers/pipe-reducers.js";
 import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
 import { simulateReducers } from "../../cli/simulation/simulate-reducers.js";
-import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
+import type { TokenCounter } from "../../src/conversation/tokens/counted-messages.js";
 import { orderlyConversation } from "../support/conversations.js";
 import { ai, human, system } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

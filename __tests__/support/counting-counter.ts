@@ -1,6 +1,6 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { callIdsOf } from "../../src/conversation/messages/content.js";
-import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
+import type { TokenCounter } from "../../src/conversation/tokens/counted-messages.js";
 
 let made = 0;
 

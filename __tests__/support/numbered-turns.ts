@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
+import type { TokenCounter } from "../../src/conversation/tokens/counted-messages.js";
 import { ai, human } from "./messages.js";
 
 /** Counts each character of a text as a token, and nothing else. */

@@ -3,7 +3,7 @@ import { splitCl100k, splitO200k, type Splitter } from "../../src/conversation/t
 import { referenceCount, referencePieces } from "./reference.js";
 import { anyText } from "./texts.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { encodings, loadTally } from "../../src/conversation/tokens/encoder/encodings.js";
+import { encodings, loadTally } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { BytePairMerge, type PackedRanks, Vocabulary } from "../../src/conversation/tokens/encoder/token-tally.js";
 
 describe.each([

@@ -1,7 +1,7 @@
 import { Tiktoken } from "js-tiktoken/lite";
 import cl100k from "js-tiktoken/ranks/cl100k_base";
 import o200k from "js-tiktoken/ranks/o200k_base";
-import type { EncodingName } from "../../src/conversation/tokens/encoder/encodings.js";
+import type { EncodingName } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 
 const ranks = { o200k_base: o200k, cl100k_base: cl100k };
 const made = new Map<EncodingName, Tiktoken>();

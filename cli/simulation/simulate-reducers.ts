@@ -2,10 +2,9 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { asReducer, type ReducerLike } from "../../src/conversation/reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
 import { promptTokens } from "../../src/conversation/reducers/window/request-size.js";
-import { breather } from "../../src/conversation/tokens/counted-messages.js";
+import { breather, type TokenCounter } from "../../src/conversation/tokens/counted-messages.js";
 import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import type { ToolDefinitionLike } from "../../src/conversation/tokens/formulas/tools-cost.js";
-import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 import { noTotals, SimulatedConversation, type Counting, type RequestTotals } from "./simulated-conversation.js";
 
 /** A reducer under a name; without a reducer, nothing is ever cut. */

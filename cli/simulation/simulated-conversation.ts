@@ -1,8 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { roleOf } from "../../src/conversation/messages/message.js";
 import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
-import { countOf } from "../../src/conversation/tokens/counted-messages.js";
-import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
+import { countOf, type TokenCounter } from "../../src/conversation/tokens/counted-messages.js";
 
 /** Costs of a conversation's requests, and counts of the messages that the model saw. */
 export interface RequestTotals {

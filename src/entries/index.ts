@@ -28,7 +28,11 @@ export { InMemorySessionStore } from "../store/in-memory/in-memory-session-store
 export type { InMemorySessionStoreOptions } from "../store/in-memory/in-memory-session-store.js";
 export type { RedisClient } from "../store/redis/connection.js";
 export { RedisSessionStore } from "../store/redis-store/redis-session-store.js";
-export type { ConnectionSource, RedisSessionStoreOptions, RedisStoreSettings } from "../store/redis/store-options.js";
+export type {
+  ConnectionSource,
+  RedisSessionStoreOptions,
+  RedisStoreSettings,
+} from "../store/redis/connection-options.js";
 export type { StoreSettings, StoreSource } from "../memory/session/stored-forms.js";
 export type { SessionStore } from "../store/contract/session-store.js";
 export type { SideChanges } from "../store/contract/session-writes.js";
@@ -39,14 +43,14 @@ export {
 } from "../conversation/tokens/counters/approximate-counter.js";
 export { modelCounter, type CountingModel } from "../conversation/tokens/counters/model-counter.js";
 export { countMessages } from "../conversation/tokens/counted-messages.js";
-export type { EncodingName } from "../conversation/tokens/encoder/encodings.js";
+export type { EncodingName } from "../conversation/tokens/counters/tiktoken-counter.js";
 export {
   tiktokenCounter,
   type TiktokenCounter,
   type TiktokenCounterOptions,
 } from "../conversation/tokens/counters/tiktoken-counter.js";
 export type { ToolDefinitionLike } from "../conversation/tokens/formulas/tools-cost.js";
-export type { TokenCounter } from "../conversation/tokens/token-counter.js";
+export type { TokenCounter } from "../conversation/tokens/counted-messages.js";
 
 export type { SectionOptions, SystemMessages } from "../conversation/messages/steps.js";
 export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../conversation/reducers/as-reducer.js";
@@ -64,7 +68,7 @@ export type { TokenBudgetOptions } from "../conversation/reducers/token-reducer.
 export {
   ChatHistoryRoundReducer,
   type ChatHistoryRoundReducerOptions,
-} from "../conversation/reducers/round-reducer.js";
+} from "../conversation/reducers/truncation-reducer.js";
 export {
   ChatHistoryTokenReducer,
   type ChatHistoryTokenReducerOptions,

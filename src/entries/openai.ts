@@ -37,4 +37,4 @@ export {
   ToolInvocationHistory,
   type ToolInvocationHistoryOptions,
 } from "../formats/tool-log/tool-invocation-history.js";
-export { ReferenceManager, type Chunk, type SourceReference } from "../doors/tool-loop/stored/reference-manager.js";
+export { ReferenceManager, type Chunk, type SourceReference } from "../doors/tool-loop/stored/references.js";

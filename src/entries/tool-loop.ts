@@ -9,4 +9,4 @@ export type {
 export type { ToolCallResponse } from "../doors/tool-loop/turn/tool-results.js";
 export type { FittedWindow, WindowOutcome } from "../doors/tool-loop/token-window/request-window.js";
 export type { ToolCallRequest } from "../doors/tool-loop/turn/turn.js";
-export type { UploadedContent } from "../doors/tool-loop/stored/uploads.js";
+export type { UploadedContent } from "../doors/tool-loop/stored/references.js";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { BaseMessage } from "@langchain/core/messages";
 import { tiktokenCounter } from "../../../src/conversation/tokens/counters/tiktoken-counter.js";
-import type { TokenCounter } from "../../../src/conversation/tokens/token-counter.js";
+import type { TokenCounter } from "../../../src/conversation/tokens/counted-messages.js";
 import { UsageError } from "../../failure.js";
 import type { Server } from "../../server.js";
 import type { MessagePage, ServerFacts, ShownMessage, TestCase, TextPiece } from "../model/data.js";

@@ -6,8 +6,7 @@ import { roleOf, fieldsOf, stringIn } from "../../../src/conversation/messages/m
 import { changedFront, prefixKey } from "../../../src/conversation/structure/ledger.js";
 import { metaOf } from "../../../src/store/codec/decode-record.js";
 import { usageOf } from "../../../src/memory/session/append-input.js";
-import { countOf } from "../../../src/conversation/tokens/counted-messages.js";
-import type { TokenCounter } from "../../../src/conversation/tokens/token-counter.js";
+import { countOf, type TokenCounter } from "../../../src/conversation/tokens/counted-messages.js";
 import type { StoredPage } from "../../../src/store/contract/copies.js";
 import type { Server } from "../../server.js";
 import type { AnswerUsage, OutlineEntry, OutlinePage } from "../model/data.js";

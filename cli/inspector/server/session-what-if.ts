@@ -4,7 +4,7 @@ import { digestMessage } from "../../../src/store/codec/encode-message.js";
 import { metaOf } from "../../../src/store/codec/decode-record.js";
 import { ChatHistoryReducer, type ReductionOutcome } from "../../../src/conversation/reducers/chat-history-reducer.js";
 import { simulateReducers } from "../../simulation/simulate-reducers.js";
-import type { TokenCounter } from "../../../src/conversation/tokens/token-counter.js";
+import type { TokenCounter } from "../../../src/conversation/tokens/counted-messages.js";
 import { UsageError } from "../../failure.js";
 import { reducerOf } from "../../reducer-spec.js";
 import type { Server } from "../../server.js";

@@ -6,10 +6,9 @@ import { ConfigurationError, type SummaryError } from "../../base/errors.js";
 import { loadedOnce } from "../../base/bounds.js";
 import { toMessage } from "../messages/message.js";
 import type { PrefixParts } from "../structure/ledger.js";
-import type { TokenCounter } from "../tokens/token-counter.js";
+import { type TokenCounter, countMessages } from "../tokens/counted-messages.js";
 import type { ViewSize } from "../../base/events.js";
 import type { NoCut } from "../messages/cuts.js";
-import { countMessages } from "../tokens/counted-messages.js";
 
 /** Loaded when first needed: a history reduces without it. */
 const modelDoor = loadedOnce(() => import("./pipe-reducers.js"));

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type Runnable, RunnableLambda } from "@langchain/core/runnables";
 import * as z from "zod/mini";
-import { repairFields, type RepairOptions, type RepairPlan, resolveRepairOptions } from "../structure/options.js";
+import { repairFields, resolveRepairOptions, resolveProfileChoice } from "../structure/options.js";
+import type { RepairOptions, RepairPlan } from "../structure/options.js";
 import { langchainGuide } from "../structure/profiles/neutral.js";
-import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { repairAs } from "../structure/repair/repair.js";
 import { findIssues } from "../structure/rules/find-issues.js";
 import { planForModel } from "../structure/seam/model-input.js";

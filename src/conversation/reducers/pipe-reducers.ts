@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
 import { ConfigurationError } from "../../base/errors.js";
-import type { TokenCounter } from "../tokens/token-counter.js";
+import type { TokenCounter } from "../tokens/counted-messages.js";
 import {
   ChatHistoryReducer,
   reduced,

@@ -16,8 +16,7 @@ import { stepsOf } from "../messages/steps.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
 import { ChatHistoryReducer, reduced, unchanged, withShorterContent } from "./chat-history-reducer.js";
 import type { ReductionOutcome } from "./chat-history-reducer.js";
-import { breather, countOf } from "../tokens/counted-messages.js";
-import type { TokenCounter } from "../tokens/token-counter.js";
+import { breather, countOf, type TokenCounter } from "../tokens/counted-messages.js";
 
 /** Options of {@link ChatHistoryToolResultReducer}. */
 export interface ChatHistoryToolResultReducerOptions {

@@ -2,12 +2,12 @@ import * as z from "zod/mini";
 import { anyText, fraction, lazy, nonNegativeInteger, objectWith, positiveInteger } from "../../base/options.js";
 import type { RedisChatMessageHistory } from "../../memory/histories/redis-chat-message-history.js";
 import { limitedText } from "../../store/contract/session-ref.js";
-import { counterField, type TokenCounter } from "../../conversation/tokens/token-counter.js";
+import { counterField, type TokenCounter } from "../../conversation/tokens/counted-messages.js";
 import { toolListSchema, type ToolDefinitionLike } from "../../conversation/tokens/formulas/tools-cost.js";
 import { removeFromTextSchema, type RemoveFromText } from "./text-cleaner.js";
 import type { BuiltInProfile } from "../../conversation/structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
-import { ReferenceManager } from "./stored/reference-manager.js";
+import { ReferenceManager } from "./stored/references.js";
 
 /** Options of {@link HistoryManager}. */
 export interface HistoryManagerOptions {

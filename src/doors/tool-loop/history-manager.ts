@@ -9,19 +9,18 @@ import type { ConversationSession } from "../../memory/session/conversation-sess
 import { sessionOf } from "../../memory/histories/redis-chat-message-history.js";
 import { parseOptions, type SchemaOutput } from "../../base/options.js";
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
-import { resolveProfileChoice } from "../../conversation/structure/profiles/resolve-profile.js";
+import { resolveProfileChoice } from "../../conversation/structure/options.js";
 import { boundThoughts, planOf } from "../../conversation/structure/seam/model-input.js";
 import type { BoundThoughts, ModelPlan } from "../../conversation/structure/seam/model-input.js";
 import { tiktokenCounter } from "../../conversation/tokens/counters/tiktoken-counter.js";
 import { TextCleaner, userVisible, withCurrentTurn } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
-import type { ReferenceManager } from "./stored/reference-manager.js";
+import { type ReferenceManager, uploadedContentsSchema, type UploadedContent } from "./stored/references.js";
 import { readStoredHistory, StoredSession } from "./stored/stored-session.js";
 import { LoopTurn, toolCallRequestsSchema, type ToolCallRequest } from "./turn/turn.js";
 import { RequestWindow, type FittedWindow } from "./token-window/request-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
 import { recordTurn } from "./turn/record.js";
-import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
 
 /**
  * Manages the history of an agent's loop: fits earlier turns, uploads, tool calls and results into the model's context

@@ -7,8 +7,13 @@ import { inspectedAs, lazy, nonEmptyText, objectWith, parseOptions, positiveInte
 import type { RedisChatMemory } from "../../memory/histories/redis-chat-memory.js";
 import { historySession, type RedisChatMessageHistory } from "../../memory/histories/redis-chat-message-history.js";
 import type { ConversationSession } from "../../memory/session/conversation-session.js";
-import { ToolCallbackHandler } from "./tool-callback-handler.js";
-import { clipInvocation, filterInvocations, newInvocation, parseInvocations } from "./tool-invocation.js";
+import {
+  ToolCallbackHandler,
+  clipInvocation,
+  filterInvocations,
+  newInvocation,
+  parseInvocations,
+} from "./tool-invocation.js";
 import type { NewToolInvocation, ToolInvocation, ToolInvocationFilter } from "./tool-invocation.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { isPlainObject } from "../../base/json.js";

@@ -2,8 +2,7 @@ import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import * as z from "zod/mini";
 import { parseOptions, positiveInteger, inspectedAs } from "../../base/options.js";
 import { parseJson } from "../../base/json.js";
-import { ToolCallbackHandler } from "./tool-callback-handler.js";
-import { filterInvocations, newInvocation, parseInvocations } from "./tool-invocation.js";
+import { ToolCallbackHandler, filterInvocations, newInvocation, parseInvocations } from "./tool-invocation.js";
 import type { NewToolInvocation, ToolInvocation, ToolInvocationFilter } from "./tool-invocation.js";
 
 /** Options of {@link ToolInvocationHistory}. */

@@ -19,10 +19,9 @@ import { checkpointSegments, writesSegments, type ValueSetting } from "./encode-
 import { saverSchema, openWire } from "./thread-wire.js";
 import type { RedisSaverOptions, RedisSaverSettings, ThreadWire } from "./thread-wire.js";
 import { SealedTexts } from "../../store/sealed/sealed-texts.js";
-import type { SaverParts } from "./saver-parts.js";
+import { type SaverParts, ThreadWriter } from "./thread-writer.js";
 import { unknownCheckpoint, memberOf, placeOf } from "../../store/redis/thread-records.js";
 import { ThreadReader } from "./thread-reader.js";
-import { ThreadWriter } from "./thread-writer.js";
 import { report } from "../../base/events.js";
 import { scanNames } from "../../store/redis/scan-keys.js";
 import type { ScriptRunner } from "../../store/redis/script-runner.js";

@@ -5,8 +5,8 @@ import { anyFunction, lazy, objectWith, positiveInteger, timeToLive, type TTL } 
 import { contextOf, type RedisChatMemory } from "../../memory/histories/redis-chat-memory.js";
 import { openConnection } from "../../store/redis/connection.js";
 import { ScriptRunner } from "../../store/redis/script-runner.js";
-import { connectionFields, redisStoreFields } from "../../store/redis/store-options.js";
-import type { ConnectionSource, ExactlyOne } from "../../store/redis/store-options.js";
+import { connectionFields, redisStoreFields } from "../../store/redis/connection-options.js";
+import type { ConnectionSource, ExactlyOne } from "../../store/redis/connection-options.js";
 import { wireOf } from "../../store/redis-store/redis-session-store.js";
 import { checkEncryption, type EncryptionOptions, KeyRing } from "../../store/sealed/keys/key-ring.js";
 import { sealedParts } from "../../store/sealed/loaded-store.js";

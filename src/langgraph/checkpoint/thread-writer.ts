@@ -3,13 +3,15 @@ import { inTime, maxTries } from "../../base/bounds.js";
 import { timeoutError } from "../../store/redis/errors.js";
 import type { KnownPlace } from "./config.js";
 import { encodeRecord, type EncodedRecord } from "./encode-record.js";
-import { type KnownThread, callOf, putCalls } from "./thread-store.js";
-import type { SaverParts } from "./saver-parts.js";
+import { type KnownThread, callOf, putCalls, type KnownItems, type ThreadStore } from "./thread-store.js";
 import type { Segment } from "./split-value.js";
 import { isTextItem, memberOf, recordTail, type RecordHeader, tooLargeItem } from "../../store/redis/thread-records.js";
+import type { MemoryEventHandler } from "../../base/events.js";
+import type { SealedTexts } from "../../store/sealed/sealed-texts.js";
+import type { ThreadReader } from "./thread-reader.js";
 
 /** A record that is to be written. */
-export interface PlannedRecord extends Omit<RecordHeader, "ranges">, KnownPlace {
+interface PlannedRecord extends Omit<RecordHeader, "ranges">, KnownPlace {
   readonly kind: "checkpoint" | "writes";
   /** The record's text, by parts; taken at the moment of the call. */
   readonly segments: Promise<readonly Segment[]>;
@@ -140,4 +142,13 @@ async function canonical(serde: SerializerProtocol, text: string): Promise<strin
   } catch {
     return text;
   }
+}
+
+/** The parts of a saver that its calls share. */
+export interface SaverParts {
+  readonly store: ThreadStore;
+  readonly sealed: SealedTexts;
+  readonly knownItems: KnownItems;
+  readonly readerOf: (threadId: string) => ThreadReader;
+  readonly onEvent: MemoryEventHandler | undefined;
 }

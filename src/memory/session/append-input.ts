@@ -11,8 +11,7 @@ import { decodeRecord } from "../../store/codec/decode-record.js";
 import { ownIdOf, fieldsOf, isRecord, roleOf } from "../../conversation/messages/message.js";
 import { ConfigurationError, MemoryError, RecordError } from "../../base/errors.js";
 import { checkNumberOfRecords, checkSizes, type SizeLimits } from "../../store/contract/append-decision.js";
-import { breather, countOf, rememberTokens } from "../../conversation/tokens/counted-messages.js";
-import type { TokenCounter } from "../../conversation/tokens/token-counter.js";
+import { breather, countOf, rememberTokens, type TokenCounter } from "../../conversation/tokens/counted-messages.js";
 import type { MemoryContext } from "./memory-context.js";
 
 /**

@@ -14,13 +14,13 @@ import type { SummaryModel } from "../../conversation/reducers/summary/summarize
 import type { ReduceWhen } from "../../conversation/reducers/reduce-when.js";
 import { openStore, storeFields, StoredForms } from "./stored-forms.js";
 import type { StoreSettings, StoreSource, BeforeStore } from "./stored-forms.js";
-import type { ExactlyOne } from "../../store/redis/store-options.js";
+import type { ExactlyOne } from "../../store/redis/connection-options.js";
 import { refreshedOnRead } from "../../store/contract/groups.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
-import { counterField, type TokenCounter } from "../../conversation/tokens/token-counter.js";
+import { counterField, knownCount, rememberTokens } from "../../conversation/tokens/counted-messages.js";
+import type { TokenCounter } from "../../conversation/tokens/counted-messages.js";
 import type { SessionRef } from "../../store/contract/session-ref.js";
 import { LocalHolds } from "./hold/local-holds.js";
-import { knownCount, rememberTokens } from "../../conversation/tokens/counted-messages.js";
 import type { DecodedView } from "./view.js";
 
 /** Options of {@link RedisChatMemory} besides the store itself. */

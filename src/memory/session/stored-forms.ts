@@ -11,13 +11,13 @@ import { checkSessionStore } from "../../store/contract/groups.js";
 import { sealedWhenUsed } from "../../store/sealed/loaded-store.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { RedisSessionStore } from "../../store/redis-store/redis-session-store.js";
-import { connectionFields, redisStoreFields } from "../../store/redis/store-options.js";
+import { connectionFields, redisStoreFields } from "../../store/redis/connection-options.js";
 import type {
   ConnectionSource,
   ExactlyOne,
   RedisSessionStoreOptions,
   RedisStoreSettings,
-} from "../../store/redis/store-options.js";
+} from "../../store/redis/connection-options.js";
 
 /**
  * Maps a message to the message to store, or to a promise of it. Gets a copy, which it may mutate; changes of the id

@@ -16,9 +16,10 @@ import {
   viewOf,
   markTurn,
   storedTurn,
+  aheadIn,
+  takeIn,
 } from "./session.js";
 import type { InMemorySession } from "./session.js";
-import { aheadIn, takeIn } from "./holds.js";
 import { claimSession, countUsage, everyCheck, type InMemorySessions, type Repetition } from "./sessions.js";
 
 interface PlannedWrite {

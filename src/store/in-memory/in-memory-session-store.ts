@@ -18,9 +18,8 @@ import type { SessionLists, SessionRef, StoredKey } from "../contract/session-re
 import type { SessionStore } from "../contract/session-store.js";
 import { appendTo } from "./append.js";
 import { InMemorySessionData, InMemoryCopies } from "./session-data.js";
-import { acquireHold } from "./holds.js";
+import { acquireHold, commitTo, lookUp, newSession, viewOf, reidentify } from "./session.js";
 import { InMemoryLists } from "./lists.js";
-import { commitTo, lookUp, newSession, viewOf, reidentify } from "./session.js";
 import { InMemorySessions } from "./sessions.js";
 
 /** Options of `InMemorySessionStore`. */

@@ -12,7 +12,7 @@ import type {
   RewindRequest,
 } from "../contract/session-writes.js";
 import type { SessionRef, StoredKey } from "../contract/session-ref.js";
-import type { RedisCalls } from "./calls.js";
+import type { RedisCalls } from "./holds.js";
 import { rebuildSession } from "./rebuild-session.js";
 
 /** Changes of stored records in Redis. */

@@ -35,7 +35,7 @@ import type {
   SessionCopies,
   WholeState,
 } from "../contract/copies.js";
-import type { RedisCalls } from "./calls.js";
+import type { RedisCalls } from "./holds.js";
 import { stateFields, wholeStateFrom } from "./session-data.js";
 
 /** Records of a page, and fields of `ids` that a script writes at most. */

@@ -17,7 +17,7 @@ import {
 } from "./append-call.js";
 import type { AppendParts, TakenHold } from "./append-call.js";
 import { laterScripts } from "../redis/script.js";
-import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
+import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/connection-options.js";
 import { planAppend, type SizeLimits } from "../contract/append-decision.js";
 import { randomToken } from "../../base/ids.js";
 import type { SessionData, SessionCopies } from "../contract/copies.js";
@@ -26,8 +26,8 @@ import { groupWhenUsed } from "../contract/groups.js";
 import { defaultGuardMs, type SessionLists, type SessionRef } from "../contract/session-ref.js";
 import { emptyView, type ReadViewOptions, type SessionView } from "../contract/session-reads.js";
 import type { SessionStore } from "../contract/session-store.js";
-import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
-import { type HeldReadOptions, keepAlive, acquireAndRead } from "./holds.js";
+import { keepAlive, acquireAndRead } from "./holds.js";
+import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace, HeldReadOptions } from "./holds.js";
 import { KeptViews, keptTexts, readOf, viewBehind, checkOwner, readTail, viewFrom } from "./kept-views.js";
 import type { KeptView, ReadView, Shown } from "./kept-views.js";
 

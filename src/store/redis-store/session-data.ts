@@ -3,7 +3,7 @@ import { randomToken } from "../../base/ids.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/session-reads.js";
 import type { SessionRef, StoredKey } from "../contract/session-ref.js";
 import { askText, type ScriptCall } from "../redis/script-runner.js";
-import type { RedisCalls } from "./calls.js";
+import { type RedisCalls, acquireAndRead, extendExpiry, keepAlive } from "./holds.js";
 import {
   releaseHoldScript,
   renewHoldScript,
@@ -24,7 +24,6 @@ import type {
   WholeState,
 } from "../contract/copies.js";
 import { type SideWrite, sideWithPrefix } from "../contract/session-writes.js";
-import { acquireAndRead, extendExpiry, keepAlive } from "./holds.js";
 import { type EachOf, withoutUndefined } from "../../base/options.js";
 import { fieldsOf, isRecord, valueIn } from "../../conversation/messages/message.js";
 import { pairsIn } from "../redis/thread-records.js";

@@ -1,8 +1,7 @@
 import type { Redis } from "ioredis";
 import { ConfigurationError } from "../../base/errors.js";
 import { inTime } from "../../base/bounds.js";
-import { connectionOptions, type ConnectionOptions, urlOptions } from "./connection-options.js";
-import type { ConnectionSource } from "./store-options.js";
+import { connectionOptions, type ConnectionOptions, urlOptions, type ConnectionSource } from "./connection-options.js";
 
 /** Provides the client that commands go through. */
 export interface Connection {

@@ -4,14 +4,13 @@ import type { SystemMessages, Sections } from "../../messages/steps.js";
 import { ConfigurationError } from "../../../base/errors.js";
 import { lazy, nonNegativeInteger, objectWith, parseOptions, positiveInteger } from "../../../base/options.js";
 import type { SchemaOutput } from "../../../base/options.js";
-import type { TokenCounter } from "../../tokens/token-counter.js";
+import { type TokenCounter, countMessages, countTotal } from "../../tokens/counted-messages.js";
 import { type SummaryModel, defaultInstructions } from "./summarizer.js";
 import type { SummaryRole } from "../../messages/summary-message.js";
 import { budgetFields, budgetOf, clipToBudget, cutToBudget, type TokenBudget } from "../token-reducer.js";
 import { sectionFields } from "../truncation-reducer.js";
 import { cutByCount, type CountTarget, type NoCut } from "../../messages/cuts.js";
 import type { ViewLimit } from "../chat-history-reducer.js";
-import { countMessages, countTotal } from "../../tokens/counted-messages.js";
 
 /** Options of {@link ChatHistorySummarizationReducer}. Either `targetCount` or `maxTokens` is required. */
 export interface ChatHistorySummarizationReducerOptions {

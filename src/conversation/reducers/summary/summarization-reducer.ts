@@ -6,7 +6,7 @@ import { SummaryError } from "../../../base/errors.js";
 import type { ViewSize } from "../../../base/events.js";
 import { ChatHistoryReducer, reduced, removedMessages, unchanged, viewSize } from "../chat-history-reducer.js";
 import type { ViewLimit, ReductionOutcome } from "../chat-history-reducer.js";
-import type { TokenCounter } from "../../tokens/token-counter.js";
+import type { TokenCounter } from "../../tokens/counted-messages.js";
 import { Summarizer, type SummaryTask } from "./summarizer.js";
 import { summaryMessage } from "../../messages/summary-message.js";
 import { summarizationSettings } from "./summarization-options.js";

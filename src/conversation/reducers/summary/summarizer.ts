@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { SummaryError } from "../../../base/errors.js";
 import { callWithin } from "../../../base/bounds.js";
 import { tiktokenCounter } from "../../tokens/counters/tiktoken-counter.js";
-import type { TokenCounter } from "../../tokens/token-counter.js";
+import type { TokenCounter } from "../../tokens/counted-messages.js";
 import { summaryText, type SummarySource } from "../../messages/summary-message.js";
 import { askForText } from "../../messages/written-text.js";
 import { keepFirstUnits, graphemeBoundary } from "../../../base/graphemes.js";

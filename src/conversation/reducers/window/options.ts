@@ -11,7 +11,7 @@ import {
 } from "../../../base/options.js";
 import type { SchemaOutput } from "../../../base/options.js";
 import { toolListSchema, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
-import { counterField, type TokenCounter } from "../../tokens/token-counter.js";
+import { counterField, type TokenCounter } from "../../tokens/counted-messages.js";
 import { type ShortenResult, shorteningFields } from "../tool-result-reducer.js";
 import type { SummaryModel } from "../summary/summarizer.js";
 import { roundsIn } from "../../messages/rounds.js";

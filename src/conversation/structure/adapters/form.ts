@@ -6,6 +6,7 @@ import { itemIdKeys, plainAnswer, spokenText } from "../../messages/copies/plain
 import { mediaBlock, mediaLeftOut } from "../../messages/media.js";
 import { speakerOf, fieldsOf } from "../../messages/message.js";
 import type { StructureRule } from "../rules/rules.js";
+import { withoutCompaction, hasForgottenCalls, withForm, withoutMadeUpCalls } from "./adapter.js";
 import type { Adapter, FormFacts, OwnForm } from "./adapter.js";
 import {
   anthropicAnswer,
@@ -18,7 +19,6 @@ import {
   responsesAnswer,
   withoutItemId,
 } from "./provider-forms.js";
-import { withoutCompaction, hasForgottenCalls, withForm, withoutMadeUpCalls } from "./blocks.js";
 import { adapterOf, mayComeFrom, originOf } from "./origin.js";
 import { responsesResult } from "./own-tools.js";
 import { questionForm, resultForm } from "./question.js";

@@ -6,9 +6,8 @@ import { itemIdKeys } from "../../messages/copies/plain-answer.js";
 import { imageBlock, mediaIn } from "../../messages/media.js";
 import { isScreenshot, fieldsOf, recordsIn, without, speakerOf, stringIn } from "../../messages/message.js";
 import type { Fields } from "../../messages/message.js";
-import { formedContent, withForm } from "./blocks.js";
+import { formedContent, withForm, type Adapter, type RequestPlace } from "./adapter.js";
 import { inWords, resultContent, documentNames } from "./question.js";
-import type { Adapter, RequestPlace } from "./adapter.js";
 
 /**
  * The part of a message in the use of OpenAI's own kinds of tools: the result of a call of a custom tool, whose

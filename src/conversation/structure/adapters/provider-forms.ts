@@ -24,8 +24,7 @@ import {
 } from "../../messages/copies/provider-fields.js";
 import type { Thought } from "../../messages/copies/provider-fields.js";
 import { type Fields, fieldsOf, stringIn, without } from "../../messages/message.js";
-import type { OwnForm, FormFacts } from "./adapter.js";
-import { formedContent, isText, withForm, unmarked } from "./blocks.js";
+import { type OwnForm, type FormFacts, formedContent, isText, withForm, unmarked } from "./adapter.js";
 import { mediaBlock, mediaIn } from "../../messages/media.js";
 import { knowsItsCalls } from "./own-tools.js";
 

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { lazy, objectWith, parseOptions } from "../../../base/options.js";
 import { type Cost, messageCost, replyTokens } from "../formulas/message-cost.js";
-import type { TokenCounter } from "../token-counter.js";
+import type { TokenCounter } from "../counted-messages.js";
 
 /** A model that counts text: every LangChain chat model and language model does. */
 export interface CountingModel {

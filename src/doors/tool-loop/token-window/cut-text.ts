@@ -2,7 +2,7 @@ import type { ToolMessage } from "@langchain/core/messages";
 import { graphemeBoundary } from "../../../base/graphemes.js";
 import { textOf } from "../../../conversation/messages/content.js";
 import { fieldsOf, valueIn } from "../../../conversation/messages/message.js";
-import type { SourceReference } from "../stored/reference-manager.js";
+import type { SourceReference } from "../stored/references.js";
 
 /**
  * Cuts a text after about `characters` characters and appends a note that says how much is shown. Returns a text that

@@ -8,16 +8,15 @@ import { type ReducerRequest, removedMessages } from "../../../conversation/redu
 import { ContextWindow, type MeasuredRequest } from "../../../conversation/reducers/window/context-window.js";
 import { windowSettings, type ContextWindowOptions } from "../../../conversation/reducers/window/options.js";
 import type { RepairPlan } from "../../../conversation/structure/options.js";
-import { countMessages, countOf } from "../../../conversation/tokens/counted-messages.js";
+import { countMessages, countOf, type TokenCounter } from "../../../conversation/tokens/counted-messages.js";
 import { idsOf } from "../../../memory/turns/open-turn.js";
 import type { TurnRequests } from "../../../memory/turns/turn-requests.js";
 import type { StoredHistory } from "../stored/stored-session.js";
-import { type Upload, isImage } from "../stored/uploads.js";
+import { type Upload, isImage } from "../stored/references.js";
 import { refuseOpenCalls } from "../turn/record.js";
 import { fullBody, resultMessage, type ToolResult } from "../turn/tool-results.js";
 import type { LoopStep } from "../turn/turn.js";
 import { shorterResult, cutText, lengthsBelow } from "./cut-text.js";
-import type { TokenCounter } from "../../../conversation/tokens/token-counter.js";
 
 /** The messages for a model call, and what was left out of them. */
 export interface FittedWindow {

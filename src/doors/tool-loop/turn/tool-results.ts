@@ -4,8 +4,7 @@ import { anyText, lazy, nonEmptyText } from "../../../base/options.js";
 import { textOf } from "../../../conversation/messages/content.js";
 import type { StoredForms } from "../../../memory/session/stored-forms.js";
 import { cutSources, cutText, sourcesText } from "../token-window/cut-text.js";
-import type { Chunk, SourceReference } from "../stored/reference-manager.js";
-import type { Upload } from "../stored/uploads.js";
+import type { Chunk, SourceReference, Upload } from "../stored/references.js";
 
 /**
  * The result of a tool call. A non-empty `errorMessage` marks a failure; otherwise the model sees `content`, or

@@ -7,7 +7,8 @@ import { roleOf } from "../../../conversation/messages/message.js";
 import { ConfigurationError } from "../../../base/errors.js";
 import { lazy, nonEmptyText } from "../../../base/options.js";
 import { toToolResult, type ToolCallResponse, type ToolResult } from "./tool-results.js";
-import { checkUploadSizes, toUpload, type Upload, type UploadedContent, type UploadLimits } from "../stored/uploads.js";
+import { checkUploadSizes, toUpload } from "../stored/references.js";
+import type { Upload, UploadedContent, UploadLimits } from "../stored/references.js";
 
 /**
  * A tool call of the model; `args` is an object.
