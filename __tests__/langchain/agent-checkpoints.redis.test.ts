@@ -92,18 +92,6 @@ function checkpointedAgent({
   return { ask, failing, memory, model, history, stored, idOf, checkpointer };
 }
 
-describe("an agent beside a checkpointer", () => {
-  it.each([["one"], ["look it up"]])("streams the stored answer to %s that comes again", async (text) => {
-    const { ask, model } = checkpointedAgent();
-    const first = await ask("q1", text);
-    const calls = model.sent.length;
-    const again = await ask("q1", text);
-    expect(again.said).toBe(`answer 1 to ${text}`);
-    expect(again.state.map(({ id }) => id)).toEqual(first.state.map(({ id }) => id));
-    expect(model.sent).toHaveLength(calls);
-  });
-});
-
 /** Each value once; agent-checkpoints.property.redis.test.ts draws from all pairs. */
 const settings = [
   { durability: "sync", persist: "turn" },

@@ -43,15 +43,6 @@ const answering = (): ToolModel => {
 };
 
 describe("the cost of an agent's turn", () => {
-  it("is a read more where the write cannot tell what is new (step)", async () => {
-    const memory = newMemory();
-    const agent = agentOf(memory, answering());
-    await agent.invoke(ask("warm"), ann);
-    const whole = [...(await memory.history("ann").getTranscript()), human("q")];
-    expect(await roundTrips(() => agent.invoke({ messages: whole }, ann))).toBe(3);
-    expect(await transcript(memory)).toEqual(["warm", "answer 1", "q", "answer 2"]);
-  });
-
   it("is the same beside a checkpointer (step)", async () => {
     const memory = newMemory();
     const middleware = [redisMemoryMiddleware({ memory })];

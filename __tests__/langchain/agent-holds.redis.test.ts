@@ -38,6 +38,16 @@ const model = () =>
   });
 
 describe("an agent with oneTurnAtATime holds its session", () => {
+  const asking = (checkpointer: MemorySaver, keyPrefix: string, durability?: "exit" | "sync") => {
+    const memory = newMemory(keyPrefix);
+    const approval = humanInTheLoopMiddleware({ interruptOn: { lookup: { allowedDecisions: ["approve"] } } });
+    const middleware = [redisMemoryMiddleware({ memory, oneTurnAtATime: true }), approval] as AgentMiddleware[];
+    const agent = createAgent({ model: model(), tools: [lookup], middleware, checkpointer });
+    const config = { configurable: { thread_id: "ann" }, ...(durability && { durability }) };
+    return { memory, agent, config };
+  };
+  const approved = () => new Command({ resume: { decisions: [{ type: "approve" }] } });
+
   it("no longer than a stop that comes while it takes the session", async () => {
     const client = closed(new Redis(sharedRedisUrl()));
     const stop = new AbortController();
@@ -103,34 +113,16 @@ describe("an agent with oneTurnAtATime holds its session", () => {
   });
 
   it("not while a human is asked, and again where it is resumed, on another instance too", async () => {
-    const keyPrefix = uniquePrefix();
-    const checkpointer = new MemorySaver();
-    const build = () => {
-      const memory = newMemory(keyPrefix);
-      const approval = humanInTheLoopMiddleware({ interruptOn: { lookup: { allowedDecisions: ["approve"] } } });
-      const middleware = [redisMemoryMiddleware({ memory, oneTurnAtATime: true }), approval] as AgentMiddleware[];
-      return { memory, agent: createAgent({ model: model(), tools: [lookup], middleware, checkpointer }) };
-    };
-    const [first, second] = [build(), build()];
-    const thread = { configurable: { thread_id: "ann" } };
-    await first.agent.invoke(ask("q", "q1"), thread);
+    const [keyPrefix, checkpointer] = [uniquePrefix(), new MemorySaver()];
+    const [first, second] = [asking(checkpointer, keyPrefix), asking(checkpointer, keyPrefix)];
+    await first.agent.invoke(ask("q", "q1"), first.config);
     const between = [human("between"), ai("us")];
     await second.memory.withTurn("ann", (history) => history.append(between), { waitMs: 20_000 });
-    await second.agent.invoke(new Command({ resume: { decisions: [{ type: "approve" }] } }), thread);
+    await second.agent.invoke(approved(), second.config);
     const transcript = sketch(await first.memory.history("ann").getTranscript());
     expect(transcript).toEqual(["q", "between", "us", "<ai>", "found q", "answer to found q"]);
     expect(await first.memory.withTurn("ann", () => "free", { waitMs: 0 })).toBe("free");
   });
-
-  const asking = (checkpointer: MemorySaver, keyPrefix: string, durability?: "exit" | "sync") => {
-    const memory = newMemory(keyPrefix);
-    const approval = humanInTheLoopMiddleware({ interruptOn: { lookup: { allowedDecisions: ["approve"] } } });
-    const middleware = [redisMemoryMiddleware({ memory, oneTurnAtATime: true }), approval] as AgentMiddleware[];
-    const agent = createAgent({ model: model(), tools: [lookup], middleware, checkpointer });
-    const config = { configurable: { thread_id: "ann" }, ...(durability && { durability }) };
-    return { memory, agent, config };
-  };
-  const approved = () => new Command({ resume: { decisions: [{ type: "approve" }] } });
 
   it.each([undefined, "sync", "exit"] as const)(
     "no longer than until invoke or stream returns with an interrupt, with durability %s",

@@ -1,4 +1,4 @@
-import { AIMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { JsonOutputParser, StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
@@ -19,15 +19,7 @@ function countingModel(): ScriptedModel {
 const transcript = async (memory: RedisChatMemory) => texts(await memory.history("ann").getTranscript());
 const session = { configurable: { sessionId: "ann" } };
 const turn = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } });
-const commands = () => events.filter(({ type }) => type === "command").length;
 const repeated = () => events.filter(({ type }) => type === "turn_repeated").length;
-
-/** Runs `work` and returns how many round trips it made. */
-async function roundTrips(work: () => Promise<unknown>): Promise<number> {
-  const before = commands();
-  await work();
-  return commands() - before;
-}
 
 async function collect<T>(stream: Promise<AsyncIterable<T>>): Promise<T[]> {
   const chunks: T[] = [];
@@ -117,46 +109,6 @@ describe("a chain's turn that comes again", () => {
     expect(await chain.invoke("q", turn("t"))).toEqual({ output: "a", sources: 2 });
     expect(seen).toEqual([["q"], ["q"]]);
     expect(await transcript(memory)).toEqual(["q", "a"]);
-  });
-});
-
-describe("the cost of a chain's turn", () => {
-  it("is two writes with persist step, the first of which is the read too, and one where it is repeated", async () => {
-    const memory = newMemory();
-    const model = countingModel();
-    const chain = withRedisMemory(model, { memory, persist: "step" });
-    await chain.invoke("warm", session);
-    expect(await roundTrips(() => chain.invoke("q1", session))).toBe(2);
-    expect(await roundTrips(() => chain.invoke("q2", turn("t")))).toBe(2);
-    expect(await roundTrips(() => chain.invoke("q2, please", turn("t")))).toBe(1);
-    expect(await roundTrips(() => chain.invoke(human("q3", "id"), session))).toBe(2);
-    expect(await roundTrips(() => chain.invoke(human("q3", "id"), session))).toBe(1);
-    expect(texts(model.sent.at(-1)!)).toEqual(["warm", "a1", "q1", "a2", "q2", "a3", "q3"]);
-    expect(await transcript(memory)).toEqual(["warm", "a1", "q1", "a2", "q2", "a3", "q3", "a4"]);
-  });
-
-  it("is a read more with persist step where the write cannot tell what is new", async () => {
-    const memory = newMemory();
-    const model = countingModel();
-    const chain = withRedisMemory(model, { memory, persist: "step" });
-    await memory.history("ann").addMessages([human("stored before", "known")]);
-    expect(await roundTrips(() => chain.invoke(human("stored before", "known"), session))).toBe(3);
-    expect(texts(model.sent[0]!)).toEqual(["stored before"]);
-    expect(await roundTrips(() => chain.invoke([new SystemMessage("Be kind."), human("q")], session))).toBe(3);
-    const whole = (await memory.history("ann").getTranscript()).map(({ text, type }) => ({
-      role: type,
-      content: text,
-    }));
-    expect(await roundTrips(() => chain.invoke([...whole, { role: "user", content: "new" }], session))).toBe(3);
-    expect(await transcript(memory)).toEqual(["stored before", "a1", "Be kind.", "q", "a2", "new", "a3"]);
-  });
-
-  it("reduces with persist step once, behind the answer", async () => {
-    const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }) });
-    const chain = withRedisMemory(countingModel(), { memory, persist: "step" });
-    await chain.invoke("q1", session);
-    expect(await roundTrips(() => chain.invoke("q2", session))).toBe(3);
-    expect(texts(await memory.history("ann").getMessages())).toEqual(["q2", "a2"]);
   });
 });
 

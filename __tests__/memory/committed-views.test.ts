@@ -98,19 +98,6 @@ describe("the view that a reduction commits", () => {
     expect((await history.stats()).view).toEqual({ messages: 2, tokens: "questionlater".length });
   });
 
-  it("is counted with what others append while it is reduced", async () => {
-    const tokenCounter = characters;
-    const other = new RedisChatMemory({ store, tokenCounter }).history("s");
-    const last = async (messages: BaseMessage[]) => {
-      await other.addMessages([human("late", "q2")]);
-      return messages.slice(-1);
-    };
-    const history = historyWith(last, { tokenCounter });
-    await history.addMessages([human("question", "q1"), ai("answer", { id: "a1" })]);
-    await history.reduceView();
-    expect((await history.stats()).view).toEqual({ messages: 2, tokens: "answerlate".length });
-  });
-
   it("is measured by what each message of the head has, however often", async () => {
     const changed = (messages: BaseMessage[]) => messages.map(({ id }) => human(`changed ${"x".repeat(+id!)}`, id));
     const uncounted = historyWith(changed);

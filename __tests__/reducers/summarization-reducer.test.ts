@@ -276,14 +276,6 @@ describe("a summary that fails", () => {
     const other = talk.map((message) => (message.getType() === "human" ? human(message.text) : ai(message.text)));
     await expect(reducer.reduce(other)).rejects.toMatchObject({ code: "failed" });
   });
-
-  it("tries again with the next messages after a failure, and succeeds", async () => {
-    let failures = 1;
-    const model = reply(() => (failures-- > 0 ? new Error("once") : "They spoke."));
-    const reducer = reducerOf(model, { targetCount: 2, thresholdCount: 0, failOnError: false });
-    expect(await reducer.invoke(talk)).toEqual(talk);
-    expect(await reducer.invoke([...talk, human("more")])).toHaveLength(1 + 3);
-  });
 });
 
 describe("no call without progress", () => {

@@ -1,12 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
 import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
+import { recordedConversations } from "../support/real-conversations.js";
 import { otherSamples, samples } from "./samples.js";
 
 const counter = approximateCounter();
 const exact = tiktokenCounter();
-const recorded = "../shared/data/airline-trajectories.jsonl";
 
 describe("approximateCounter", () => {
   it.each(Object.entries(samples))("is within a quarter of o200k_base for %s", async (_, texts) => {
@@ -28,8 +27,8 @@ describe("approximateCounter", () => {
     expect(mean(naive)).toBeGreaterThan(4 * mean(await Promise.all(texts.map(error))));
   });
 
-  it("is within 3 % for the text of recorded conversations, if they are available", async () => {
-    const texts = existsSync(recorded) ? recordedTexts() : Object.values(samples).flat();
+  it("is within 3 % for the text of recorded conversations", async () => {
+    const texts = recordedTexts();
     const totals = await Promise.all([counter, exact].map((one) => sumOf(texts, one)));
     expect(Math.abs(totals[0]! / totals[1]! - 1)).toBeLessThan(0.03);
   });
@@ -80,15 +79,12 @@ async function sumOf(texts: readonly string[], one: typeof counter): Promise<num
   return sum;
 }
 
+/** What recorded conversations say and call, those of the repository at least. */
 function recordedTexts(): string[] {
-  interface Line {
-    readonly messages: readonly {
-      readonly content?: string;
-      readonly tool_calls?: readonly { readonly function: { readonly arguments: string } }[];
-    }[];
-  }
-  const lines = readFileSync(recorded, "utf8").trim().split("\n");
-  return lines
-    .flatMap((line) => (JSON.parse(line) as Line).messages)
-    .flatMap(({ content, tool_calls: calls = [] }) => [content ?? "", ...calls.map((call) => call.function.arguments)]);
+  return recordedConversations().flatMap((messages) =>
+    messages.flatMap((message) => {
+      const { tool_calls: calls = [] } = message as AIMessage;
+      return [message.text, ...calls.map(({ args }) => JSON.stringify(args))];
+    }),
+  );
 }
