@@ -75,21 +75,6 @@ describe.each(counters)("messages that are changed after the call, with %s", (_,
     expect(JSON.parse(record!).meta.tokens).toEqual(tokenCounter && { characters: 3 });
   });
 
-  it("have the counts of what is stored also where they can be stored no more", async () => {
-    const { store, tokenCounter, history } = open();
-    const message = human("one");
-    const call = history.append([message]);
-    message.content = "changed";
-    Object.defineProperty(message, "additional_kwargs", {
-      get: () => {
-        throw new Error("boom");
-      },
-    });
-    await call;
-    const { tokens } = await store.readView({ id: "ann" });
-    expect(tokens).toBe(tokenCounter && 3);
-  });
-
   it("are stored by a HistoryManager as they were added", async () => {
     const { history } = open();
     const manager = new HistoryManager({ history, maxInputTokens: 10_000 });

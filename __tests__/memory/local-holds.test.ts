@@ -1,29 +1,10 @@
-import { setImmediate as tick } from "node:timers/promises";
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { LocalHolds } from "../../src/memory/session/hold/local-holds.js";
 import { holdAgain } from "../../src/memory/session/hold/acquire-hold.js";
-
-describe("the holds of a process", () => {
-  it("have a caller wait for the last of the queue, though the first has left it", async () => {
-    const holds = new LocalHolds();
-    const [first, second] = [holds.join("s"), holds.join("s")];
-    first.leave();
-    await second.first;
-    await tick();
-    const third = holds.join("s");
-    expect(third.first).toBeDefined();
-    second.leave();
-    await third.first;
-    third.leave();
-    await tick();
-    expect(holds.join("s").first).toBeUndefined();
-  });
-});
 
 describe("a hold that is taken again", () => {
   const options = { owner: "test", waitMs: 0, holdMs: 10_000 };

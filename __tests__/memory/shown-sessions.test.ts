@@ -93,14 +93,6 @@ describe("a record that cannot be read", () => {
     await expect(read(strict)).rejects.toMatchObject({ name: "RecordError", position: 2 });
   });
 
-  it("does not keep a rewind from removing it", async () => {
-    const history = historyWith();
-    await history.addMessages(turn(1));
-    await written("no record");
-    await history.rewind("a1");
-    expect(idsOf(await history.getTranscript())).toEqual(["q1"]);
-  });
-
   it("does not keep an edit from replacing it", async () => {
     const history = historyWith();
     await history.addMessages(turn(1));

@@ -135,16 +135,6 @@ const anyLangChainMessage: fc.Arbitrary<BaseMessage> = fc.oneof(
 );
 
 describe("LangChain messages of any content", () => {
-  it("survive a history and back", () => {
-    fc.assert(
-      fc.property(fc.array(anyLangChainMessage, { maxLength: 3 }), (messages) => {
-        const back = MessageHistory.fromMessages(messages).toMessages();
-        expect(back.map(visible)).toEqual(messages.map(visible));
-      }),
-      { numRuns: propertyRuns(75), interruptAfterTimeLimit: 30_000 },
-    );
-  });
-
   it("survive a history that is written as JSON and as a prompt", () => {
     fc.assert(
       fc.property(fc.array(anyLangChainMessage, { maxLength: 3 }), (messages) => {

@@ -44,12 +44,6 @@ describe("ChatHistoryToolResultReducer", () => {
     expect(await reducer.reduce(result!)).toBeNull();
   });
 
-  it("does not change short results", async () => {
-    expect(
-      await new ChatHistoryToolResultReducer({ keepLast: 0 }).reduce([aiCalls("a"), tool("a", "ok\nfine")]),
-    ).toBeNull();
-  });
-
   it("leaves a computer's screenshot whole, because OpenAI takes any text for the address of an image", async () => {
     const content = [{ type: "input_image", image_url: `data:image/png;base64,${"A".repeat(500)}` }];
     const additional_kwargs = { type: "computer_call_output" };

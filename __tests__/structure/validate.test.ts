@@ -104,20 +104,6 @@ describe("a custom profile", () => {
     }
   });
 
-  it("is rejected with the place of what is wrong", () => {
-    const messageOf = (profile: object) =>
-      (catchError(() => validateConversation([], { profile } as never)) as Error).message;
-    expect(messageOf({ name: "mine", rules: { S99: "error" } })).toBe(
-      'validateConversation: there is no option "profile.rules.S99"; did you mean "S09"?',
-    );
-    expect(messageOf({ name: "mine", rules: {}, callIds: { maxLenght: 9 } })).toBe(
-      'validateConversation: there is no option "profile.callIds.maxLenght"; did you mean "maxLength"?',
-    );
-    expect(messageOf({ name: "mine", rules: {}, callIds: { maxLength: "9" } })).toBe(
-      'validateConversation: option "profile.callIds.maxLength" must be an integer of 0 or more; got "9" (string).',
-    );
-  });
-
   it.each(Object.values(builtInProfiles))("can be a copy of a built-in profile: $name", (profile) => {
     expect(validateConversation([human("q")], { profile: { ...profile } })).toEqual([]);
   });
