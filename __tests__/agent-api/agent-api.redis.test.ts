@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { HumanMessage } from "@langchain/core/messages";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { startOpenAIServer, type OpenAIServer } from "../../testing/index.js";
 import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
 import { buildGuideServer, type GuideServer, type Instance } from "../support/guide-server.js";
+import { ai } from "../support/messages.js";
 
 const owner = "ann";
 const json = { "content-type": "application/json" };
@@ -227,10 +228,7 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
     ];
     const client = new RedisChatMemory({ url: redis.url });
     const history = client.history(chat, { owner });
-    await history.addMessages([
-      new HumanMessage({ id: "m1", content }),
-      new AIMessage({ id: "a1", content: "A cat." }),
-    ]);
+    await history.addMessages([new HumanMessage({ id: "m1", content }), ai("A cat.", { id: "a1" })]);
     await client.close();
     await (await call(0, `/${chat}/messages/m1/again`, said({}))).text();
     expect(JSON.stringify(models.requests.at(-1))).toContain(url);

@@ -1,12 +1,13 @@
-import { AIMessage, AIMessageChunk, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk, HumanMessage, type ToolMessage } from "@langchain/core/messages";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ConfigurationError, ConflictError, StructureError } from "../../src/base/errors.js";
 import { asking, call, chunks, newSession, resultOf, search, sourcesIn } from "./instances.js";
+import { ai, human, system } from "../support/messages.js";
 
 describe("HistoryManager", () => {
   it("returns system prompt, history, rendered user message and loop, in this order", async () => {
     const session = newSession();
-    await session.history().addMessages([new HumanMessage("earlier"), new AIMessage("before")]);
+    await session.history().addMessages([human("earlier"), ai("before")]);
     const manager = session.instance();
     manager.appendToolCalls([call("c1"), call("c2")]);
     await manager.addToolCallResults([
@@ -64,7 +65,7 @@ describe("HistoryManager", () => {
 
   it("asks the model to continue if its own message would be last", async () => {
     const manager = newSession().instance();
-    manager.addAssistantMessage(new AIMessage("Half an answer"));
+    manager.addAssistantMessage(ai("Half an answer"));
     const { messages } = await manager.getHistoryForModelCall(asking("hi"));
     expect(messages.slice(-2).map(({ content }) => content)).toEqual(["Half an answer", "Please continue."]);
     expect(validateConversation(messages, { purpose: "model-input" })).toEqual([]);
@@ -93,7 +94,7 @@ describe("HistoryManager", () => {
     const { messages } = await manager.getHistoryForModelCall(asking("hi"));
     expect(validateConversation(messages, { purpose: "model-input" })).toEqual([]);
     expect(resultOf(messages, "c1")).toBe(`Tool call search failed with error: ${said}`);
-    manager.addAssistantMessage(new AIMessage("Sorry."));
+    manager.addAssistantMessage(ai("Sorry."));
     await manager.commit();
     const stored = await session.history().getTranscript();
     expect(stored.map(({ type }) => type)).toEqual(["human", "ai", "tool", "ai"]);
@@ -115,7 +116,7 @@ describe("HistoryManager", () => {
     expect(() => manager.appendToolCalls([call("c")])).toThrow(ConfigurationError);
     expect(() => manager.appendToolCalls([call("d"), call("d")])).toThrow(ConfigurationError);
     expect(() => manager.appendToolCalls([])).toThrow(ConfigurationError);
-    expect(() => manager.addAssistantMessage(new HumanMessage("me"))).toThrow(ConfigurationError);
+    expect(() => manager.addAssistantMessage(human("me"))).toThrow(ConfigurationError);
     expect(() =>
       manager.addAssistantMessage(new AIMessage({ content: "", tool_calls: [{ name: "search", args: {} }] })),
     ).toThrow(ConfigurationError);
@@ -159,7 +160,7 @@ describe("HistoryManager", () => {
         ]);
       }
       await manager.getHistoryForModelCall(asking("hi"));
-      manager.addAssistantMessage(new AIMessage("done"));
+      manager.addAssistantMessage(ai("done"));
       await manager.commit();
       return [...session.commands];
     };
@@ -175,7 +176,7 @@ describe("HistoryManager", () => {
     const manager = session.instance();
     const { messages } = await manager.getHistoryForModelCall(asking("hi", { renderedUserMessage: "Rendered" }));
     expect(messages.map(({ content }) => content)).toEqual(["Be kind.", [{ type: "text", text: "Rendered" }, image]]);
-    manager.addAssistantMessage(new AIMessage("done"));
+    manager.addAssistantMessage(ai("done"));
     await manager.commit();
     const stored = await session.history().getTranscript();
     expect(stored.map(({ id }) => id)[0]).toBe("mine");
@@ -198,7 +199,7 @@ describe("HistoryManager", () => {
     const manager = session.instance();
     await manager.getHistoryForModelCall(asking("hi"));
     await search(manager, "c", { chunks: chunks(5, { length: 90_000 }) });
-    manager.addAssistantMessage(new AIMessage("See [source4]."));
+    manager.addAssistantMessage(ai("See [source4]."));
     await manager.commit();
     expect(sourcesIn(await session.history().getTranscript(), "c")).toEqual([1, 4]);
     expect(manager.references.toList()).toHaveLength(5);
@@ -254,24 +255,17 @@ describe("HistoryManager", () => {
   it("refuses to add to a turn while it is being stored", async () => {
     const manager = newSession().instance();
     await manager.getHistoryForModelCall(asking("hi"));
-    manager.addAssistantMessage(new AIMessage("done"));
+    manager.addAssistantMessage(ai("done"));
     const storing = manager.commit();
-    expect(() => manager.addAssistantMessage(new AIMessage("next"))).toThrow(ConfigurationError);
+    expect(() => manager.addAssistantMessage(ai("next"))).toThrow(ConfigurationError);
     await Promise.all([storing, manager.commit()]);
-    manager.addAssistantMessage(new AIMessage("next"));
+    manager.addAssistantMessage(ai("next"));
     await expect(manager.commit()).rejects.toMatchObject({ option: "originalUserMessage" });
   });
 
   it("keeps stored system messages and summaries at the front, and does not repeat the system prompt", async () => {
     const session = newSession();
-    await session
-      .history()
-      .addMessages([
-        new HumanMessage("one"),
-        new SystemMessage("Be kind."),
-        new SystemMessage("Be brief."),
-        new AIMessage("two"),
-      ]);
+    await session.history().addMessages([human("one"), system("Be kind."), system("Be brief."), ai("two")]);
     const { messages } = await session.instance().getHistoryForModelCall(asking("hi"));
     expect(messages.map(({ content }) => content)).toEqual(["Be kind.", "Be brief.", "one", "two", "hi"]);
   });
@@ -285,7 +279,7 @@ describe("HistoryManager", () => {
         new AIMessage({ content: "Let me see.", tool_calls: [{ type: "tool_call", ...call(text) }] }),
       );
       await manager.addToolCallResults([{ id: text, name: "search", content: "x" }]);
-      manager.addAssistantMessage(new AIMessage(`${text} is done. <follow-up>`));
+      manager.addAssistantMessage(ai(`${text} is done. <follow-up>`));
       if (text === "one") {
         await manager.commit();
       }

@@ -1,4 +1,4 @@
-import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool as createTool } from "@langchain/core/tools";
 import { z } from "zod";
 import { BudgetError } from "../../src/base/errors.js";
@@ -14,6 +14,7 @@ import {
   sourcesIn,
   type Session,
 } from "./instances.js";
+import { ai, human } from "../support/messages.js";
 
 /** A loop of iterations, each with one result of so many chunks of 100 characters. */
 async function loopOf(manager: HistoryManager, counts: readonly number[]): Promise<void> {
@@ -24,12 +25,7 @@ async function loopOf(manager: HistoryManager, counts: readonly number[]): Promi
 
 async function storeRounds(session: Session, count: number): Promise<void> {
   for (let round = 0; round < count; round += 1) {
-    await session
-      .history()
-      .addMessages([
-        new HumanMessage({ content: `question ${round}`, id: `q${round}` }),
-        new AIMessage("answer".repeat(10)),
-      ]);
+    await session.history().addMessages([human(`question ${round}`, `q${round}`), new AIMessage("answer".repeat(10))]);
   }
 }
 
@@ -48,11 +44,9 @@ describe("the token window", () => {
 
   it("drops whole rounds, the oldest first, and leaves no gap for a smaller, older round", async () => {
     const session = newSession();
-    await session.history().addMessages([new HumanMessage("small"), new AIMessage("x")]);
-    await session
-      .history()
-      .addMessages([new HumanMessage({ content: "large", id: "big" }), new AIMessage("x".repeat(500))]);
-    await session.history().addMessages([new HumanMessage("recent"), new AIMessage("x")]);
+    await session.history().addMessages([human("small"), ai("x")]);
+    await session.history().addMessages([human("large", "big"), new AIMessage("x".repeat(500))]);
+    await session.history().addMessages([human("recent"), ai("x")]);
     const { messages, outcome } = await session.instance({ maxInputTokens: 150 }).getHistoryForModelCall(asking("hi"));
     expect(texts(messages)).toEqual(["Be kind.", "recent", "x", "hi"]);
     expect(texts(outcome.removed)).toEqual(["small", "x", "large", "x".repeat(500)]);

@@ -2,7 +2,7 @@ import type { MemorySettings } from "../../src/memory/session/memory-context.js"
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { ChatOpenAI } from "@langchain/openai";
 import { summaryMarkOf } from "../../src/conversation/messages/message.js";
@@ -191,9 +191,7 @@ describe("ChatOpenAI with a server that refuses what OpenAI refuses", () => {
     expect(reductions).toBeGreaterThan(1);
     expect(server.requests).toHaveLength(8 + reductions);
     const view = await memory.history("ann").getMessages();
-    expect(
-      validateConversation([...view, new HumanMessage("next")], { profile: "openai", purpose: "model-input" }),
-    ).toEqual([]);
+    expect(validateConversation([...view, human("next")], { profile: "openai", purpose: "model-input" })).toEqual([]);
     expect(view.at(-1)).toBeInstanceOf(AIMessage);
   });
 });

@@ -10,6 +10,7 @@ import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { threadKeys } from "../../src/store/redis/keys.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { validateConversation } from "langchain-redis-memory/structure";
+import { ai, human } from "../support/messages.js";
 
 type Durability = "sync" | "async" | "exit";
 
@@ -108,7 +109,7 @@ describe.each(settings)("an agent beside a checkpointer ($durability, $persist)"
       model: new ToolModel(() => "better"),
       middleware: [redisMemoryMiddleware({ memory })],
     });
-    await other.invoke({ messages: [new HumanMessage({ id: "q1", content: "q1" })] }, config);
+    await other.invoke({ messages: [human("q1", "q1")] }, config);
     const { said, state } = await ask("q1");
     expect(said).toBe("better");
     expect(sketch(state)).toEqual(["q1", "better"]);
@@ -158,7 +159,7 @@ describe.each(settings)("a run beside a checkpointer ($durability, $persist)", (
     const middleware = [redisMemoryMiddleware({ memory, persist })];
     const agent = createAgent({ model, tools: [lookup], middleware, checkpointer: new MemorySaver() });
     const ask = (...texts: string[]) =>
-      agent.invoke({ messages: texts.map((text) => new HumanMessage(text)) }, { ...config, durability });
+      agent.invoke({ messages: texts.map((text) => human(text)) }, { ...config, durability });
     await ask("a page", "what does it say?");
     await ask("another one", "and this?");
     const said = ["a page", "what does it say?", "answer 1", "another one", "and this?", "answer 2"];
@@ -175,14 +176,14 @@ function newAgent(checkpointer: BaseCheckpointSaver, { isApproved = false } = {}
   const memory = newMemory();
   const model: ToolModel = new ToolModel((messages) => {
     const last = messages.at(-1)!;
-    return last.text.startsWith("look") ? lookupCall(last.text) : new AIMessage(`answer ${model.sent.length}`);
+    return last.text.startsWith("look") ? lookupCall(last.text) : ai(`answer ${model.sent.length}`);
   });
   const approval = humanInTheLoopMiddleware({ interruptOn: { lookup: true } });
   const middleware = [redisMemoryMiddleware({ memory }), ...(isApproved ? [approval] : [])] as AgentMiddleware[];
   const agent = createAgent({ model, tools: [lookup], middleware, checkpointer });
   const state = async () =>
     sketch(((await agent.graph.getState(thread)).values as { messages: BaseMessage[] }).messages);
-  const ask = (text: string) => ({ messages: [new HumanMessage(text)] });
+  const ask = (text: string) => ({ messages: [human(text)] });
   return { agent, ask, model, state, transcript: async () => sketch(await memory.history("ann").getTranscript()) };
 }
 
@@ -278,10 +279,7 @@ describe("an agent beside a checkpointer whose process died in its tools", () =>
         const middleware = [redisMemoryMiddleware({ memory, persist, oneTurnAtATime: false })];
         const agent = createAgent({ model, tools: [work(dies)], checkpointer, middleware });
         const configurable = { sessionId: "s", thread_id: "s", turnId: "t" };
-        return agent.invoke(
-          { messages: [new HumanMessage({ id: "q", content: "hi" })] },
-          { configurable, durability: "sync" },
-        );
+        return agent.invoke({ messages: [human("hi", "q")] }, { configurable, durability: "sync" });
       };
       void run(true);
       await death;

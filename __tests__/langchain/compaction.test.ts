@@ -1,5 +1,6 @@
 import { ChatAnthropic } from "@langchain/anthropic";
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { AIMessage} from "@langchain/core/messages";
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
 import {
@@ -28,6 +29,7 @@ import {
   system,
 } from "../support/compactions.js";
 import { CountingCounter } from "../support/counting-counter.js";
+import { ai } from "../support/messages.js";
 
 /** The answers in which the providers compact, as their adapters give them back. */
 const shapes: Readonly<Record<string, { readonly answer: () => AIMessage; readonly provider: keyof typeof models }>> =
@@ -88,10 +90,7 @@ describe.each(Object.keys(shapes))("%s", (name) => {
     const { history } = await sessionWith(answer(), reducer);
     for (let turn = 0; turn < 8; turn += 1) {
       const words = `more words of turn ${turn}. `.repeat(3);
-      await history.addMessages([
-        new HumanMessage({ content: words, id: `u${turn}` }),
-        new AIMessage({ content: words, id: `w${turn}` }),
-      ]);
+      await history.addMessages([new HumanMessage({ content: words, id: `u${turn}` }), ai(words, { id: `w${turn}` })]);
     }
     const view = await history.getMessages();
     expect(ids(view).slice(0, 2)).toEqual(["s", "k"]);
@@ -111,7 +110,7 @@ describe("records that a compaction stands for", () => {
     await history.addMessages([human, answer]);
     expect(ids(await history.getMessages())).toEqual(["s", "k"]);
     const more = new HumanMessage({ content: "more ".repeat(40), id: "more" });
-    await history.addMessages([more, new AIMessage({ content: "well", id: "well" })]);
+    await history.addMessages([more, ai("well", { id: "well" })]);
     const { start, records } = await store.readView({ id: "s" });
     expect([start, records.length]).toEqual([14, 3]);
     expect(ids(await history.getMessages())).toEqual(["s", "k", "more", "well"]);

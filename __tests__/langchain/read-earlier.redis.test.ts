@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { createAgent } from "langchain";
 import fc from "fast-check";
@@ -11,6 +11,7 @@ import { closeMemories, newMemory } from "../support/memories.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
+import { ai, human } from "../support/messages.js";
 
 afterEach(closeMemories);
 
@@ -20,10 +21,7 @@ const called = (id: string, name: string, args: object = {}) =>
   new AIMessage({ content: "", tool_calls: [{ id, name, args: args as Record<string, unknown>, type: "tool_call" }] });
 const read = (args: object, id = "r1") => called(id, "read_earlier_messages", args);
 const rounds = (name: string, count: number) =>
-  Array.from({ length: count }, (_, at) => [
-    new HumanMessage(`${name} question ${at}`),
-    new AIMessage(`${name} answer ${at}`),
-  ]);
+  Array.from({ length: count }, (_, at) => [human(`${name} question ${at}`), ai(`${name} answer ${at}`)]);
 const resultsIn = (messages: readonly BaseMessage[]) =>
   messages.filter((message) => ToolMessage.isInstance(message) && message.name === "read_earlier_messages");
 
@@ -33,12 +31,12 @@ function agentOf(
   answers: readonly AIMessage[],
   options: Partial<RedisMemoryMiddlewareOptions> = {},
 ) {
-  const model: ToolModel = new ToolModel(() => answers[model.sent.length - 1] ?? new AIMessage("done"));
+  const model: ToolModel = new ToolModel(() => answers[model.sent.length - 1] ?? ai("done"));
   const middleware = [redisMemoryMiddleware({ memory, readEarlier: true, ...options })];
   return { model, agent: createAgent({ model, tools: [search], middleware }) };
 }
 
-const ask = (text: string) => ({ messages: [new HumanMessage(text)] });
+const ask = (text: string) => ({ messages: [human(text)] });
 const inSession = (sessionId: string) => ({ configurable: { sessionId } });
 
 describe.each(["step", "turn"] as const)("read_earlier_messages of an agent that persists by %s", (persist) => {
@@ -47,7 +45,7 @@ describe.each(["step", "turn"] as const)("read_earlier_messages of an agent that
     const memory = newMemory({ redis: { keyPrefix } });
     const history = memory.history("s");
     await history.addMessages(rounds("Oslo", 3).flat());
-    await agentOf(memory, [called("c1", "search"), new AIMessage("It is flight 7.")], { persist }).agent.invoke(
+    await agentOf(memory, [called("c1", "search"), ai("It is flight 7.")], { persist }).agent.invoke(
       ask("Which flight?"),
       inSession("s"),
     );
@@ -90,7 +88,7 @@ describe("read_earlier_messages", () => {
       { numRuns: propertyRuns(40) },
     );
     const model: ToolModel = new ToolModel(() =>
-      model.sent.length === 1 ? read({ query: "question 0", sessionId: "other" }) : new AIMessage("done"),
+      model.sent.length === 1 ? read({ query: "question 0", sessionId: "other" }) : ai("done"),
     );
     const contextSchema = z.object({ user: z.string() });
     const sessionId = ({ context }: { context?: { user: string } }) => context?.user ?? "";
@@ -103,7 +101,7 @@ describe("read_earlier_messages", () => {
   it("answers within its limit, and goes on by offset", async () => {
     const memory = newMemory({ tokenCounter: tiktokenCounter() });
     const history = memory.history("s");
-    await history.addMessages([new HumanMessage(`begin ${"many words here ".repeat(400)}end`)]);
+    await history.addMessages([human(`begin ${"many words here ".repeat(400)}end`)]);
     const earlier = readEarlierTool({ history, maxTokens: 200 });
     const call = async (args: object) =>
       ((await earlier.invoke({ id: "r", name: earlier.name, args, type: "tool_call" })) as ToolMessage).text;
@@ -136,10 +134,10 @@ describe("read_earlier_messages", () => {
 
   it("is named in shortened results only where the model has it, and once", async () => {
     const steps = Array.from({ length: 9 }, (_, at) => [
-      new HumanMessage(`q${at}`),
+      human(`q${at}`),
       called(`c${at}`, "search"),
       new ToolMessage({ content: long, tool_call_id: `c${at}`, name: "search" }),
-      new AIMessage(`a${at}`),
+      ai(`a${at}`),
     ]).flat();
     const reducer = contextWindow({ maxInputTokens: 4_000, target: 0.9 });
     const tools = [{ type: "function", function: { name: "read_earlier_messages" } }];

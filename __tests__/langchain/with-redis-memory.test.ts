@@ -1,6 +1,6 @@
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { inspect } from "node:util";
@@ -70,9 +70,7 @@ describe("withRedisMemory, storing and showing messages", () => {
   it("stores only what is new even if the agent copied its input without ids", async () => {
     const { memory, stored } = newMemory();
     const copying = RunnableLambda.from((messages: BaseMessage[]) => [
-      ...messages.map((message) =>
-        message.getType() === "ai" ? new AIMessage(message.text) : new HumanMessage(message.text),
-      ),
+      ...messages.map((message) => (message.getType() === "ai" ? ai(message.text) : human(message.text))),
       ai(`seen ${messages.length}`),
     ]);
     const agent = withRedisMemory(copying, { memory });

@@ -1,4 +1,4 @@
-import { type BaseMessage, SystemMessage, trimMessages } from "@langchain/core/messages";
+import { type BaseMessage, trimMessages } from "@langchain/core/messages";
 import { inspect } from "node:util";
 import { asReducer } from "../../src/conversation/reducers/as-reducer.js";
 import { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
@@ -132,9 +132,7 @@ describe("asReducer", () => {
   });
 
   it("keeps a changed message as the reducer returned it", async () => {
-    const shout = asReducer(async (messages) =>
-      messages.map(({ content }) => new SystemMessage(`${content as string}!`)),
-    );
+    const shout = asReducer(async (messages) => messages.map(({ content }) => system(`${content as string}!`)));
     expect((await shout.reduce([system("S")]))!.map(({ content }) => content)).toEqual(["S!"]);
   });
 

@@ -1,10 +1,11 @@
-import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import { RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { repairConversation, validateConversation } from "../../src/entries/structure.js";
 import { captureWire, type WireModel } from "../../testing/wire/capture-wire.js";
 import { checkResponses } from "../../testing/wire/openai-responses/check.js";
+import { ai, human } from "../support/messages.js";
 
 const model = new ChatOpenAI({ model: "gpt-5.5", apiKey: "none", useResponsesApi: true });
 const criteria = { profile: "openai-responses", purpose: "model-input" } as const;
@@ -88,7 +89,7 @@ const seen = ["computer_call", "computer_call_output"];
 it("takes no offence at the result of a function that says that it is none of them", () => {
   const answered = new ToolMessage({ content: "x", tool_call_id: "c1", additional_kwargs: { customTool: false } });
   const asks = new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "t", args: {} }] });
-  const messages = [new HumanMessage("q"), asks, answered, new AIMessage("a"), new HumanMessage("b")];
+  const messages = [human("q"), asks, answered, ai("a"), human("b")];
   expect(validateConversation(messages, { profile: "openai-responses" })).toEqual([]);
 });
 
@@ -106,14 +107,7 @@ describe("the result of a call of one of OpenAI's own kinds of tools", () => {
     ],
     [
       "where its id comes again for a function",
-      [
-        asked(call("c1", true)),
-        result("c1"),
-        new AIMessage("1."),
-        new HumanMessage("And?"),
-        asked(call("c1", false)),
-        result("c1"),
-      ],
+      [asked(call("c1", true)), result("c1"), ai("1."), human("And?"), asked(call("c1", false)), result("c1")],
       [...free, ...fixed],
     ],
     ["no item's id is known", [asked({ ...call("c1", true), call_id: undefined as never }), result("c1")], fixed],
@@ -140,7 +134,7 @@ describe("the result of a call of one of OpenAI's own kinds of tools", () => {
   ];
 
   it.each(cases)("goes to the Responses API in its form: %s", async (_, messages, types) => {
-    const conversation = [new HumanMessage("How many?"), ...messages, new HumanMessage("So?")];
+    const conversation = [human("How many?"), ...messages, human("So?")];
     const repaired = repairConversation(conversation, criteria).messages;
     expect(validateConversation(repaired, criteria).filter(({ severity }) => severity === "error")).toEqual([]);
     expect((await sent(repaired)).map(({ type }) => type)).toEqual(types);
@@ -149,7 +143,7 @@ describe("the result of a call of one of OpenAI's own kinds of tools", () => {
 
   it("holds parts that the Responses API reads", async () => {
     const content = [{ type: "text", text: "Two." }, png, { type: "json", json: 2 }];
-    const conversation = [new HumanMessage("How many?"), raw, result("c1", {}, content)];
+    const conversation = [human("How many?"), raw, result("c1", {}, content)];
     const output = (await sent(repairConversation(conversation, criteria).messages)).at(-1);
     expect(output).toMatchObject({
       type: "custom_tool_call_output",
@@ -163,7 +157,7 @@ describe("the result of a call of one of OpenAI's own kinds of tools", () => {
 
   it("is judged anew where the result of the same call's object is another one", () => {
     const errors = (content: string) =>
-      validateConversation([new HumanMessage("Look."), computerRaw, result("c1", shown, content)], criteria).filter(
+      validateConversation([human("Look."), computerRaw, result("c1", shown, content)], criteria).filter(
         ({ severity, index }) => severity === "error" && index === 1,
       );
     expect(errors(picture)).toEqual([]);
@@ -174,7 +168,7 @@ describe("the result of a call of one of OpenAI's own kinds of tools", () => {
   it("is judged anew where the call of the same message object is another one", () => {
     const same = result("c1", { customTool: true });
     const errors = (isCustomTool: boolean) =>
-      validateConversation([new HumanMessage("How many?"), asked(call("c1", isCustomTool)), same], criteria);
+      validateConversation([human("How many?"), asked(call("c1", isCustomTool)), same], criteria);
     expect(errors(true)).toEqual([]);
     expect(errors(false)).toMatchObject([{ rule: "S27", index: 2 }]);
     expect(errors(true)).toEqual([]);
@@ -182,12 +176,10 @@ describe("the result of a call of one of OpenAI's own kinds of tools", () => {
 
   it("comes back from a store so that the next request is valid", async () => {
     const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
-    await memory
-      .history("s")
-      .addMessages([new HumanMessage("How many?"), asked(call("c1", true)), result("c1"), new AIMessage("1.")]);
+    await memory.history("s").addMessages([human("How many?"), asked(call("c1", true)), result("c1"), ai("1.")]);
     let request: readonly BaseMessage[] = [];
     const spy = Object.assign(Object.create(model) as ChatOpenAI, {
-      invoke: (messages: BaseMessage[]) => ((request = messages), Promise.resolve(new AIMessage("Yes."))),
+      invoke: (messages: BaseMessage[]) => ((request = messages), Promise.resolve(ai("Yes."))),
     });
     await withRedisMemory(spy, { memory, profile: "openai-responses" }).invoke("Sure?", {
       configurable: { sessionId: "s" },

@@ -13,11 +13,12 @@ import { encodeMessage } from "../../src/store/codec/encode-message.js";
 import { prefixKey } from "../../src/conversation/structure/ledger.js";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
 import type { MemoryEvent } from "../../src/entries/index.js";
+import { ai, human, system } from "../support/messages.js";
 
 const thought = { type: "thinking", thinking: "hm", signature: "EqQBCgIYAh" };
 const text = { type: "text", text: "Hello" };
-const question = new HumanMessage("Hi");
-const next = new HumanMessage("Bye");
+const question = human("Hi");
+const next = human("Bye");
 const parts = { system: "Be brief.", tools: [{ name: "a" }] };
 const made = new AIMessage({ content: [thought, text], response_metadata: { model_provider: "anthropic" } });
 const answer = stampAnswer(made, walkLedger([question], parts).prefix);
@@ -30,8 +31,8 @@ it("stamps an answer whose thought is signed, in twelve characters and forty byt
   expect(sizes[1]! - sizes[0]!).toBeLessThanOrEqual(40);
   expect(made.response_metadata).toEqual({ model_provider: "anthropic" });
   const unsigned = new AIMessage({ content: [{ type: "thinking", thinking: "hm" }, text] });
-  expect([new AIMessage("Hi"), unsigned].map((each) => stampAnswer(each, walkLedger([question]).prefix))).toEqual([
-    new AIMessage("Hi"),
+  expect([ai("Hi"), unsigned].map((each) => stampAnswer(each, walkLedger([question]).prefix))).toEqual([
+    ai("Hi"),
     unsigned,
   ]);
 });
@@ -60,13 +61,8 @@ it("knows a tool again in each form in which models take it", () => {
 it.each<[string, BaseMessage[], object, string | undefined]>([
   ["nothing changed", list, parts, undefined],
   ["it was stored and read", list.map(copyMessage), parts, undefined],
-  ["the system prompt is a message", list, { ...parts, system: new SystemMessage("Be brief.") }, undefined],
-  [
-    "the system prompt is the first message",
-    [new SystemMessage("Be brief."), ...list],
-    { tools: parts.tools },
-    undefined,
-  ],
+  ["the system prompt is a message", list, { ...parts, system: system("Be brief.") }, undefined],
+  ["the system prompt is the first message", [system("Be brief."), ...list], { tools: parts.tools }, undefined],
   [
     "the system prompt has a mark for the cache",
     [
@@ -92,7 +88,7 @@ it.each<[string, BaseMessage[], object, string | undefined]>([
   ["the system prompt changed", list, { ...parts, system: "Be kind." }, "system"],
   ["there is no system prompt any more", list, { tools: parts.tools }, "system"],
   ["the tools changed", list, { ...parts, tools: [] }, "tools"],
-  ["the question changed", [new HumanMessage("Ho"), answer, next], parts, "messages"],
+  ["the question changed", [human("Ho"), answer, next], parts, "messages"],
   ["a message went", [answer, next], parts, "messages"],
   ["a message came", [question, question, answer, next], parts, "messages"],
   ["nobody stamped it", [question, made, next], parts, "unstamped"],
@@ -112,7 +108,7 @@ it("leaves out the same at each later request, says once that it is new, and kee
   expect(again.messages[1]).toBe(first.messages[1]);
   expect([first.isNew, again.isNew]).toEqual([true, true]);
   const second = stampAnswer(new AIMessage({ content: [{ ...thought, signature: "Second" }, text] }), first.prefix);
-  const later = walkLedger([...list, second, new HumanMessage("And?")], changed);
+  const later = walkLedger([...list, second, human("And?")], changed);
   expect([later.sent, later.dropped, later.isNew, later.cause]).toEqual([1, 1, false, "system"]);
   expect(later.messages.slice(0, 3)).toEqual(first.messages);
 });
@@ -155,7 +151,7 @@ it("tells tools apart whose names are the same, and results from each other", ()
 });
 
 it("sees a message that was changed in place", () => {
-  const mutable = new HumanMessage("Hi");
+  const mutable = human("Hi");
   const stamped = stampAnswer(made, walkLedger([mutable]).prefix);
   mutable.content = "Ho";
   expect(walkLedger([mutable, stamped, next]).cause).toBe("messages");
@@ -206,7 +202,7 @@ describe("a wired model", () => {
       whole = whole === undefined ? piece : whole.concat(piece);
     }
     expect(whole!.content).toHaveLength(2);
-    const next = await toModel([question, whole!, new HumanMessage("Bye")], { model });
+    const next = await toModel([question, whole!, human("Bye")], { model });
     expect(next.thinkingDropped).toBe(0);
     expect(next.messages[1]!.content).toEqual(whole!.content);
   });
@@ -217,9 +213,9 @@ describe("a wired model", () => {
     const chain = wired(model, { onEvent: (event) => void events.push(event) });
     const answer = await chain.invoke([question]);
     const config = { configurable: { sessionId: "ann" } };
-    await chain.invoke([question, answer, new HumanMessage("Bye")], config);
+    await chain.invoke([question, answer, human("Bye")], config);
     expect(events).toEqual([]);
-    const changed = [new HumanMessage("Hey"), answer, new HumanMessage("Bye")];
+    const changed = [human("Hey"), answer, human("Bye")];
     await chain.invoke(changed, config);
     await chain.invoke(changed, config);
     expect(events).toEqual([

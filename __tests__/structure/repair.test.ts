@@ -1,6 +1,9 @@
-import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
-import { repairConversation, validateConversation } from "../../src/conversation/structure/validate.js";
+import type { ToolMessage } from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk, HumanMessage } from "@langchain/core/messages";
+import { builtInProfiles } from "../../src/conversation/structure/profiles/built-in-profiles.js";
+import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
+import type { BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../../src/conversation/structure/profiles/profile.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
@@ -210,10 +213,7 @@ describe("call ids", () => {
         { name: "lookup", args: {} },
       ],
     });
-    const results = [
-      new ToolMessage({ content: "1", tool_call_id: "", name: "lookup" }),
-      new ToolMessage({ content: "2", tool_call_id: "", name: "lookup" }),
-    ];
+    const results = [tool("", "1"), tool("", "2")];
     const { messages } = repairConversation([human("q"), message, ...results], { profile: "openai" });
     const [first, second] = (messages[1] as AIMessage).tool_calls!.map(({ id }) => id);
     expect(messages.slice(2).map(sketch)).toEqual([`tool(${first}): 1`, `tool(${second}): 2`]);

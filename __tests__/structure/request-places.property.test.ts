@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { repairConversation, validateConversation } from "../../src/entries/structure.js";
+import { ai, human } from "../support/messages.js";
 
 const data = "JVBERi0=";
 const forModel = (profile: "bedrock" | "openai-responses") => ({ profile, purpose: "model-input" }) as const;
@@ -31,20 +32,20 @@ describe("documents for Bedrock", () => {
         const messages = documents.flatMap(([name, form, isResult], index): BaseMessage[] =>
           isResult
             ? [
-                new HumanMessage("Read."),
+                human("Read."),
                 calling(`c${index}`),
                 new ToolMessage({ content: [named(name, form)], tool_call_id: `c${index}`, name: "read" }),
-                new AIMessage("Seen."),
+                ai("Seen."),
               ]
-            : [ask(name, form), new AIMessage("Seen.")],
+            : [ask(name, form), ai("Seen.")],
         );
-        const names = sent([...messages, new HumanMessage("And?")]);
+        const names = sent([...messages, human("And?")]);
         expect(names).toHaveLength(documents.length);
         expect(names.filter((name) => !/^[A-Za-z0-9()[\]-](?:[A-Za-z0-9()[\] -]{0,199})$/.test(name))).toEqual([]);
         expect(names.filter((name) => /\s\s|\s$/.test(name))).toEqual([]);
         expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
         expect(sent([...messages, ask("later.pdf", 0)]).slice(0, -1)).toEqual(names);
-        const once = repairConversation([...messages, new HumanMessage("And?")], forModel("bedrock")).messages;
+        const once = repairConversation([...messages, human("And?")], forModel("bedrock")).messages;
         expect(repairConversation(once, forModel("bedrock")).repairs).toEqual([]);
       }),
     );
@@ -60,7 +61,7 @@ describe("documents for Bedrock", () => {
       "資料",
       `${"x".repeat(300)}.pdf`,
     ];
-    expect(sent(given.flatMap((name) => [ask(name, 1), new AIMessage("a")]).slice(0, -1))).toEqual([
+    expect(sent(given.flatMap((name) => [ask(name, 1), ai("a")]).slice(0, -1))).toEqual([
       ...["Dr Smith pdf", "resume pdf", "Report pdf", "report pdf 2", "file", "file 2", "x".repeat(200)],
     ]);
   });
@@ -85,13 +86,7 @@ describe("items of OpenAI's Responses API", () => {
   };
 
   it.each(Object.keys(cached))("go out once, where one answer stands in a request twice: %s", (form) => {
-    const list = [
-      new HumanMessage("hi"),
-      cached[form]!(),
-      new HumanMessage("hi"),
-      cached[form]!(),
-      new HumanMessage("?"),
-    ];
+    const list = [human("hi"), cached[form]!(), human("hi"), cached[form]!(), human("?")];
     const options = forModel("openai-responses");
     expect(validateConversation(list, options).map(({ index }) => index)).toEqual([3]);
     const { messages } = repairConversation(list, options);

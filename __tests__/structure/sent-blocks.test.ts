@@ -12,6 +12,7 @@ import {
 } from "../../src/entries/structure.js";
 import { captureWire, type WireModel } from "../../testing/wire/capture-wire.js";
 import { checkWire } from "../../testing/wire/check-wire.js";
+import { ai, human } from "../support/messages.js";
 
 const credentials = { accessKeyId: "none", secretAccessKey: "none" };
 const models = {
@@ -70,7 +71,7 @@ const words: readonly (readonly [string, object])[] = [
 ];
 
 const answered = (block: object) => [
-  new HumanMessage("Look."),
+  human("Look."),
   new AIMessage({ content: "", tool_calls: [{ type: "tool_call", id: "c1", name: "look", args: {} }] }),
   new ToolMessage({ content: [{ type: "text", text: "Seen:" }, block] as never, tool_call_id: "c1", name: "look" }),
 ];
@@ -157,7 +158,7 @@ const answers: readonly (readonly [string, AIMessage])[] = [
 ];
 
 describe.each(answers)("a refusal of OpenAI's %s", (_, answer) => {
-  const messages = [new HumanMessage("How?"), answer, new HumanMessage("Why?")];
+  const messages = [human("How?"), answer, human("Why?")];
 
   it.each(["openai-chat", "openai-responses", "anthropic", "google-genai"] as const)(
     "goes to %s with its words",
@@ -208,7 +209,7 @@ describe("a request whose provider takes no such text from a role", () => {
     const call = { id: "call12345", name: "lookup", args: {} };
     const messages = [
       new SystemMessage({ content }),
-      new HumanMessage(question),
+      human(question),
       new AIMessage({ content: "", tool_calls: [call] }),
       new ToolMessage({ content, tool_call_id: call.id, name: "lookup" }),
     ];
@@ -238,16 +239,10 @@ describe("a request of a model whose class is not known", () => {
     { type: "text", text: "And Bergen?" },
   ];
   const result = new ToolMessage({ content: [{ type: "text", text: "north" }], tool_call_id: "c1", name: "lookup" });
-  const next = new HumanMessage("And?");
+  const next = human("And?");
 
   it("has texts alone as one text, beside which every class reads the calls", () => {
-    const sent = repaired("neutral", [
-      new HumanMessage({ content: parts }),
-      answer,
-      result,
-      new AIMessage("Found."),
-      next,
-    ]);
+    const sent = repaired("neutral", [new HumanMessage({ content: parts }), answer, result, ai("Found."), next]);
     expect(sent.map(({ content }) => content)).toEqual([
       `${question}\nAnd Bergen?`,
       "I look.",
