@@ -1,5 +1,5 @@
 import { ChatAnthropic } from "@langchain/anthropic";
-import type { AIMessage} from "@langchain/core/messages";
+import type { AIMessage } from "@langchain/core/messages";
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";

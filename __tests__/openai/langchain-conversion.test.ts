@@ -203,12 +203,6 @@ describe("LangChain messages in OpenAI's format", () => {
     expect([message.getType(), message.content, (message as AIMessage).tool_calls]).toEqual(["ai", "Hi", []]);
   });
 
-  it("may be chat messages with a role, and convert back to chat messages", () => {
-    const message = new ChatMessage({ role: "developer", content: "Be kind." });
-    expect(one(message)).toMatchObject({ role: "developer", content: "Be kind." });
-    expect(back(one(message)).toDict()).toEqual(message.toDict());
-  });
-
   it("are not changed by the conversion", () => {
     const message = new AIMessage({
       content: [{ type: "text", text: "a" }],

@@ -1,9 +1,6 @@
-import type { ToolMessage } from "@langchain/core/messages";
-import { AIMessage, AIMessageChunk, HumanMessage } from "@langchain/core/messages";
-import { builtInProfiles } from "../../src/conversation/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
-import { validateConversation } from "../../src/conversation/structure/validate.js";
-import type { BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
+import { AIMessage, AIMessageChunk, HumanMessage, type ToolMessage } from "@langchain/core/messages";
+import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
+import { repairConversation, validateConversation } from "../../src/conversation/structure/validate.js";
 import type { StructureProfile } from "../../src/conversation/structure/profiles/profile.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
