@@ -5,18 +5,20 @@ import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
-import { readAll } from "./visiting-readers.js";
-import { chunksOf, spoken } from "./spoken-source.js";
+import { chunksOf, readAll, spoken } from "./spoken-source.js";
 
 /** The most readers of a run. */
 const mostReaders = Number(process.env["RUN_READERS"] ?? 5);
+
 /** A reader that comes and goes: on which instances, how many items it takes before it leaves, and how slowly. */
 const visits = fc.array(
   fc.record({ instance: fc.nat(2), items: fc.integer({ min: 1, max: 12 }), pauseMs: fc.constantFrom(0, 0, 1) }),
   { maxLength: 8 },
 );
+
 /** Between which chunks all connections break, and whether replies are lost before. */
 const cuts = fc.array(fc.record({ at: fc.nat(60), losesReplies: fc.boolean() }), { maxLength: 3 });
+
 const scenes = fc.record({
   producer: fc.nat(2),
   form: fc.constantFrom({}, { encryption: testKeys("k1") }),

@@ -104,32 +104,6 @@ describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
     ]);
   });
 
-  it("is server-sent events with ids, with which a browser goes on, and an end", async () => {
-    const { runs } = twoInstances(form);
-    const { work, say, end } = spoken();
-    const run = await runs[0].start("s", { turnId: "t" }, work);
-    say("two\nlines", { b: 1 });
-    end();
-    await all(run);
-    const text = await new Response(runs[1].join("s").toSSE()).text();
-    const events = text.trimEnd().split("\n\n");
-    expect(events.map((event) => event.replace(/^id: [\d:-]+/, "id"))).toEqual([
-      'id\ndata: "two\\nlines"',
-      'id\ndata: {"b":1}',
-      'event: end\ndata: {"state":"done"}',
-    ]);
-    const after = /^id: (.*)/.exec(events[0]!)![1]!;
-    const rest = await new Response(runs[1].join("s", { after }).toSSE({ encode: () => "x\ny" })).text();
-    expect(rest).toMatch(/^id: [\d:-]+\ndata: x\ndata: y\n\nevent: end\n/);
-    const left = new AbortController();
-    const { work: silent } = spoken();
-    const open = await runs[0].start("s", { turnId: "u" }, silent);
-    const leaving = new Response(open.toSSE({ signal: left.signal })).text();
-    left.abort();
-    expect(await leaving).toBe("");
-    expect(await runs[1].active("s")).toMatchObject({ turnId: "u", state: "running" });
-  });
-
   it("ends as failed with the code of the error, never its text", async () => {
     const { runs } = twoInstances(form);
     const { work, say, fail } = spoken();
@@ -263,38 +237,6 @@ describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
       expect(["erased", { state: "lost" }]).toContainEqual(remote);
     },
   );
-
-  it("goes with the session that is erased, and does not begin while it is", async () => {
-    const { runs, memories, keyPrefix } = twoInstances(form);
-    const client = closed(new Redis(sharedRedisUrl()));
-    const { work, say } = spoken();
-    await memories[0].history("s").addMessages([new HumanMessage("hi")]);
-    const run = await runs[0].start("s", { turnId: "t" }, work);
-    say("a");
-    const reader = run[Symbol.asyncIterator]();
-    await reader.next();
-    await first(runs[1].join("s"), 1);
-    await memories[1].sessions.delete("s");
-    const tombstone = [[expect.any(String), ["x", ""]]];
-    expect(await client.xrange(`${keyPrefix}:{s}:run`, "-", "+")).toEqual(tombstone);
-    say("b");
-    await reader.next();
-    expect((await reader.next()).value).toEqual({ state: "failed", error: "erased" });
-    await expect(all(run)).rejects.toMatchObject({ code: "erased" });
-    expect(await client.xrange(`${keyPrefix}:{s}:run`, "-", "+")).toEqual(tombstone);
-    await expect(runs[1].start("s", { turnId: "u" }, work)).rejects.toMatchObject({ code: "erased" });
-  });
-
-  it("is stopped where its memory is closed", async () => {
-    const { runs, memories } = twoInstances(form);
-    const { work, say } = spoken();
-    const run = await runs[0].start("s", { turnId: "t" }, work);
-    say("a");
-    const [own, remote] = [all(run), all(runs[1].join("s"))];
-    await memories[0].close();
-    expect((await own).at(-1)).toEqual({ state: "stopped" });
-    expect((await remote).at(-1)).toEqual({ state: "stopped" });
-  });
 
   it("goes on for a reader whose process is closed, on another one", async () => {
     const { runs, memories, keyPrefix } = twoInstances(form);

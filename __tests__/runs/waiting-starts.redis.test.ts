@@ -134,21 +134,6 @@ describe("a start that waits", () => {
     expect(begun).toEqual(["A", "B", "B"]);
   });
 
-  it.each(cases)("by %s is refused when the session was erased meanwhile, by %s", async (policy, by) => {
-    const { memories, runs, begun, waiting, start, client, key } = place();
-    await memories[0].history("s", { owner: "ann" }).addMessages([human("Hi")]);
-    const first = start(runs[0], "A", { owner: "ann" });
-    await first.run;
-    const second = start(runs[0], "B", { owner: "ann", ...how(policy, "b") });
-    await waiting(1);
-    await memories[by === "another one" ? 1 : 0].sessions.deleteOwner("ann");
-    first.end();
-    await expect(second.run).rejects.toMatchObject({ name: "StoreError", code: "erased" });
-    expect(begun).toEqual(["A"]);
-    // A tombstone, and no word.
-    expect(JSON.stringify(await client.xrange(key, "-", "+"))).not.toContain('"A\\"');
-  });
-
   it("is refused when the session got another owner meanwhile, and when the memory was closed", async () => {
     const { memories, runs, begun, waiting, start } = place();
     const first = start(runs[0], "A");

@@ -2,14 +2,13 @@ import { Cluster } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis5";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { redisRuns } from "langchain-redis-memory/runs";
-import { sessionKeys } from "../../src/store/redis/keys.js";
 import type { RedisClient } from "../../src/store/redis/connection.js";
-import { all, chunksOf, spoken } from "../runs/spoken-source.js";
-import { readAll } from "../runs/visiting-readers.js";
-import { writeWhile, type Journal } from "../support/busy-writers.js";
-import { compare, nothingBroken, nothingElseBroken } from "../support/journal-check.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { leastUser, refusalsAndUse } from "../../tools/testkit/servers/least-user.js";
-import { startReplicatedCluster, type ReplicatedCluster } from "../../tools/testkit/servers/replicated-cluster.js";
+import { type ReplicatedCluster, startReplicatedCluster } from "../../tools/testkit/servers/replicated-cluster.js";
+import { all, chunksOf, readAll, spoken } from "../runs/spoken-source.js";
+import { type Journal, writeWhile } from "../support/busy-writers.js";
+import { compare, nothingBroken, nothingElseBroken } from "../support/journal-check.js";
 
 /** The slot of a session follows from its id alone; faults hit the master of the first one. */
 const [key, another] = ["s0", "s1"].map((session) => sessionKeys("any", session).state) as [string, string];
