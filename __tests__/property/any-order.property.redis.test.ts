@@ -1,14 +1,13 @@
-import { readLog } from "../../src/store/contract/copies.js";
 import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { ConflictError, StoreError } from "../../src/base/errors.js";
-import { summaryOf, type SessionDetails, type SessionSummary } from "../../src/store/contract/session-ref.js";
+import { readLog } from "../../src/store/contract/copies.js";
+import { type SessionDetails, type SessionSummary, summaryOf } from "../../src/store/contract/session-ref.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record } from "../../testing/session-store/store-case.js";
-import { owners, sessions, type ClientCommand, type Clients } from "../support/client-command.js";
-import { clientCommand } from "../support/client-commands.js";
-import { propertyRuns } from "../support/property-runs.js";
 import { SlowProcesses } from "../../tools/testkit/proxies/slow-network.js";
+import { type ClientCommand, clientCommand, type Clients, owners, sessions } from "../support/client-commands.js";
+import { propertyRuns } from "../support/property-runs.js";
 import { identify } from "../support/store-commands.js";
 
 const commands = fc.array(fc.record({ command: clientCommand(false), instance: fc.nat(2) }), {

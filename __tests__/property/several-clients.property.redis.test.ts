@@ -1,17 +1,16 @@
 import fc from "fast-check";
 import { Cluster, Redis } from "ioredis";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import type { RedisClient } from "../../src/store/redis/connection.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import type { ClientCommand, Clients } from "../support/client-command.js";
-import { clientCommand } from "../support/client-commands.js";
-import { startFakedClockRedis, type FakedClockRedis } from "../../tools/testkit/clocks/faked-clock.js";
-import { observed, outcomeOf } from "../support/observed-sessions.js";
-import { startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
+import type { RedisClient } from "../../src/store/redis/connection.js";
+import { type FakedClockRedis, startFakedClockRedis } from "../../tools/testkit/clocks/faked-clock.js";
+import { type PrivateCluster, startCluster } from "../../tools/testkit/servers/redis-cluster.js";
+import { type ClientCommand, clientCommand, type Clients, observed, outcomeOf } from "../support/client-commands.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 /** Runs on one server, and a tenth of them on a cluster; `SEVERAL_CLIENTS_RUNS=10000` is the promise. */
 const numRuns = Number(process.env["SEVERAL_CLIENTS_RUNS"] ?? 30);
+
 const seed = process.env["SEVERAL_CLIENTS_SEED"];
 
 type Commands = readonly { readonly command: ClientCommand; readonly instance: number }[];

@@ -1,32 +1,109 @@
-import { readLog } from "../../src/store/contract/copies.js";
 import fc from "fast-check";
-import type { SessionLabel } from "../../src/store/contract/session-ref.js";
+import { readLog } from "../../src/store/contract/copies.js";
+import type { SessionView } from "../../src/store/contract/session-reads.js";
+import type { SessionHold, SessionLabel, SessionRef } from "../../src/store/contract/session-ref.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
+import type { LessenedTurn, NewRecord } from "../../src/store/contract/session-writes.js";
+import { forkOf, storedTurn } from "../../testing/session-store/store-case.js";
 import { byId, listOf } from "./listed-sessions.js";
-import type { NewRecord, LessenedTurn } from "../../src/store/contract/session-writes.js";
-import {
-  called,
-  command,
-  given,
-  look,
-  lookBack,
-  messageIds,
-  newRecord,
-  owner,
-  owners,
-  seldom,
-  session,
-  type ClientCommand,
-} from "./client-command.js";
-import { storedTurn, forkOf } from "../../testing/session-store/store-case.js";
 import { identify } from "./store-commands.js";
 
+/** Stores on the same sessions, as several instances of an application have them, and what they were seen to answer. */
+export interface Clients {
+  readonly stores: readonly SessionStore[];
+  /** Views of each session, as they were read or as they came back. */
+  readonly views: Map<string, SessionView[]>;
+  readonly fences: SessionHold[];
+  /** The version of each session's label, as it was read last. */
+  readonly labels: Map<string, string>;
+  /** Random tokens by the order in which they were first seen, so that stores that do the same give the same names. */
+  readonly tokens: Map<unknown, string>;
+  /** False where the clock of the server is the machine's, so that times are not compared. */
+  readonly clocksStand: boolean;
+  /** Lets time pass, for the stores and for their clients. */
+  pass(milliseconds: number): void;
+}
+
+/** One command of one client. */
+export type ClientCommand = (clients: Clients, store: SessionStore) => Promise<unknown>;
+
+type Run<Options> = (clients: Clients, store: SessionStore, options: Options) => Promise<unknown>;
+
+/** A command that a failing run shows by its name and options. */
+function command<Options>(
+  name: string,
+  options: fc.Arbitrary<Options>,
+  run: Run<Options>,
+): fc.Arbitrary<ClientCommand> {
+  return options.map((chosen) => {
+    const own: ClientCommand = (clients, store) => run(clients, store, chosen);
+    return Object.assign(own, { [fc.toStringMethod]: () => `${name} ${JSON.stringify(chosen)}` });
+  });
+}
+
+export const sessions = ["s 1", "s:2", "s3", "é4"];
+
+export const owners = ["ann", "bob"];
+
+const messageIds = Array.from({ length: 10 }, (_, index) => `m${index + 1}`);
+
+const seldom = <T>(value: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value });
+
+/** The first ones are the likeliest, so that clients meet. */
+const session = fc.constantFrom("s 1", "s 1", "s 1", "s:2", "s:2", "s3", "é4");
+
+const owner = fc.constantFrom("ann", "ann", "ann", "ann", "ann", "bob", undefined);
+
+const newRecord: fc.Arbitrary<NewRecord> = fc
+  .record({ id: fc.constantFrom(...messageIds), variant: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 1) })
+  .map(({ id, variant }) => {
+    const role = ["human", "ai"][Number(id.slice(1)) % 2]!;
+    const record = `{"type":"${role}","data":{"id":"${id}","variant":${variant}}}`;
+    return { ...identify(record), record, usage: { model: `model ${variant}`, input: 1, output: 2, total: 3 } };
+  });
+
+/** The values without those that are undefined. */
+function given<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
+}
+
+/** The session as a caller touches it who may name an owner. */
+function called(id: string, whose: string | undefined): SessionRef {
+  return { id, ...given({ owner: whose }) };
+}
+
+/** Reads a session's view, and remembers it. */
+async function look({ views }: Clients, store: SessionStore, id: string): Promise<SessionView> {
+  const view = await store.readView({ id });
+  views.set(id, [...(views.get(id) ?? []), view]);
+  return view;
+}
+
+/** Reads a session's view, and gives the one that was read so many reads before. */
+async function lookBack(
+  clients: Clients,
+  store: SessionStore,
+  { session: id, age }: { readonly session: string; readonly age: number },
+): Promise<SessionView> {
+  const view = await look(clients, store, id);
+  return clients.views.get(id)!.at(-1 - age) ?? view;
+}
+
 const ticket = fc.constantFrom("t1", "t2", "t3");
+
 // Times that pass are multiples of ten seconds: none of their sums comes near one of these.
 const ttlMs = fc.constantFrom(603_000, 63_000);
+
 const holdMs = fc.constantFrom(23_000, 303_000);
+
 const [graceMs, guardMs] = [43_000, 153_000];
+
 const age = fc.constantFrom(0, 0, 0, 0, 1, 2);
+
 const turnName = fc.constantFrom("turn-name-0001", "turn-name-0002");
+
 const label: fc.Arbitrary<SessionLabel> = fc.record(
   { title: fc.constantFrom("t", "é"), metadata: fc.constantFrom('{"a":1}', "{}") },
   { requiredKeys: [] },
@@ -229,4 +306,54 @@ export function clientCommand(timePasses: boolean): fc.Arbitrary<ClientCommand> 
     { weight: 1, arbitrary: rebuild },
     { weight: timePasses ? 3 : 0, arbitrary: pass },
   );
+}
+
+/** What a command gave, with errors as plain data and random tokens by name; lists show what it wrote. */
+export async function outcomeOf(clients: Clients, instance: number, command: ClientCommand): Promise<unknown> {
+  const store = clients.stores[instance]!;
+  try {
+    return named((await command(clients, store)) ?? null, clients);
+  } catch (error) {
+    const { name, code, option, messageId, next } = error as Record<string, unknown>;
+    return { error: name, code, option, messageId, next, ...(code === undefined && { thrown: String(error) }) };
+  } finally {
+    await store.lists.flush();
+  }
+}
+
+/** All that one client sees of all sessions and lists. */
+export async function observed(clients: Clients, instance: number): Promise<unknown> {
+  const store = clients.stores[instance]!;
+  const [found, lists] = await Promise.all([
+    Promise.all(
+      sessions.map(async (id) => [
+        await store.readView({ id }, { ids: ["m1", "m2"], turn: "turn-name-0001" }),
+        await store.lists.describe({ id }),
+      ]),
+    ),
+    Promise.all(owners.map(async (owner) => byId(await listOf(store, owner, 10)))),
+  ]);
+  return named({ found, lists }, clients);
+}
+
+const tokens: ReadonlySet<string> = new Set(["epoch", "rev", "labelVersion", "token"]);
+
+const moments: ReadonlySet<string> = new Set(["time", "createdAt", "updatedAt"]);
+
+function named(value: unknown, clients: Clients): unknown {
+  const rename = (key: string, token: unknown): unknown => {
+    if (key === "expiresAt") {
+      return !clients.clocksStand ? typeof token : `in ${Math.round((Number(token) - Date.now()) / 10_000)}0 s`;
+    }
+    if (moments.has(key)) {
+      return typeof token;
+    }
+    if (!tokens.has(key) || token === "") {
+      return token;
+    }
+    const known = clients.tokens.get(token) ?? `token ${clients.tokens.size + 1}`;
+    clients.tokens.set(token, known);
+    return known;
+  };
+  return JSON.parse(JSON.stringify(value, rename));
 }
