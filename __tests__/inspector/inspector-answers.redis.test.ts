@@ -112,13 +112,11 @@ describe("the inspector", () => {
   });
 
   it("names the key that an encrypted session needs where it is not at hand, and shows the others", async () => {
-    const { ask, memory, inspector } = await place();
+    const { ask, add, memory, inspector } = await place();
     await memory({ encryption: keysIn(keys) })
       .history("sealed", { owner: "ann", title: "Secret" })
       .addMessages([human("secret words")]);
-    await memory()
-      .history("plain")
-      .addMessages([human("hello")]);
+    await add("plain", [human("hello")]);
     const { sessions } = await ask<SessionRows>("sessions");
     expect(sessions.find(({ sessionId }) => sessionId === "sealed")).toMatchObject({ owner: "ann", locked: true });
     expect((await ask<SessionRows>("sessions", { only: "locked" })).matching).toBe(1);
@@ -167,7 +165,7 @@ describe("the inspector", () => {
   });
 
   it("marks answers in front of which another system prompt or other tools stood than before", async () => {
-    const { ask, memory } = await place();
+    const { ask, add } = await place();
     const tools = [{ name: "lookup" }];
     const fronts = [{ system: "brief" }, { system: "brief" }, { system: "kind" }, { system: "kind", tools }];
     const content = [
@@ -175,9 +173,10 @@ describe("the inspector", () => {
       { type: "text", text: "Hello" },
     ];
     const answers = fronts.map((front) => stampAnswer(new AIMessage({ content }), walkLedger([], front).prefix));
-    await memory()
-      .history("s")
-      .addMessages(answers.flatMap((answer, index) => [human(`${index}`), answer, ai("no thought")]));
+    await add(
+      "s",
+      answers.flatMap((answer, index) => [human(`${index}`), answer, ai("no thought")]),
+    );
     const { entries } = await ask<OutlinePage>("outline", { id: "s" });
     const broken = entries.flatMap(({ brokenBy }, position) => (brokenBy === undefined ? [] : [[position, brokenBy]]));
     expect(broken).toEqual([
@@ -207,11 +206,9 @@ describe("the inspector", () => {
   });
 
   it("lays out what tools answer in JSON, and nothing else", async () => {
-    const { ask, memory } = await place();
+    const { ask, add } = await place();
     const json = '{"id":12345678901234567890}';
-    await memory()
-      .history("s")
-      .addMessages([human(json), aiCalls("c1", "c2"), tool("c1", json), tool("c2", "[not JSON]")]);
+    await add("s", [human(json), aiCalls("c1", "c2"), tool("c1", json), tool("c2", "[not JSON]")]);
     const { messages: shown } = await ask<MessagePage>("messages", { id: "s", from: 0 });
     const laidOut = '{\n  "id": 12345678901234567890\n}';
     expect([0, 2, 3].map((index) => shown[index]!.parts[0])).toEqual([
@@ -223,7 +220,7 @@ describe("the inspector", () => {
   });
 
   it("shows images only where the message holds them", async () => {
-    const { ask, memory } = await place();
+    const { ask, add } = await place();
     const pixel = "data:image/png;base64,iVBORw0KGgo=";
     const blocks = [
       pixel,
@@ -232,18 +229,14 @@ describe("the inspector", () => {
       "data:image/svg+xml;base64,PHN2Zz4=",
     ];
     const content = blocks.map((url) => ({ type: "image_url", image_url: { url } }));
-    await memory()
-      .history("s")
-      .addMessages([new messages.HumanMessage({ content })]);
+    await add("s", [new messages.HumanMessage({ content })]);
     const { messages: shown } = await ask<MessagePage>("messages", { id: "s", from: 0 });
     expect(shown[0]!.parts.map((part) => "url" in part)).toEqual([true, false, false, false]);
   });
 
   it("finds what a profile refuses, at the message, with what a repair would do", async () => {
-    const { ask, memory } = await place();
-    await memory()
-      .history("s")
-      .addMessages([human("q"), aiCalls("c1"), human("never mind")]);
+    const { ask, add } = await place();
+    await add("s", [human("q"), aiCalls("c1"), human("never mind")]);
     const findings = await ask<Findings>("findings", { id: "s", profile: "openai" });
     expect(findings.findings).toEqual([expect.objectContaining({ rule: "S08", position: 1, severity: "error" })]);
     expect(findings.repairs).toEqual([expect.objectContaining({ rule: "S08", action: "added" })]);
@@ -273,12 +266,13 @@ describe("the inspector", () => {
   });
 
   it("orders the list by the last write, in both directions, and by length", async () => {
-    const { ask, memory, client } = await place();
+    const { ask, add, client } = await place();
     const millisecond = async () => Math.floor(Number((await client.time()).join(".")) * 1_000);
     for (const [id, count] of Object.entries({ first: 2, second: 3, third: 1 })) {
-      await memory()
-        .history(id)
-        .addMessages(Array.from({ length: count }, (_, index) => human(String(index))));
+      await add(
+        id,
+        Array.from({ length: count }, (_, index) => human(String(index))),
+      );
       const written = await millisecond();
       while ((await millisecond()) === written) {
         // The next session is written later.
@@ -293,7 +287,7 @@ describe("the inspector", () => {
   });
 
   it("shows recordings and files as what they are, and plays only what the message holds", async () => {
-    const { ask, memory } = await place();
+    const { ask, add } = await place();
     const content = [
       { type: "audio", mimeType: "audio/wav", data: "UklGRg==" },
       { type: "input_audio", input_audio: { format: "mp3", data: "SUQz" } },
@@ -303,9 +297,7 @@ describe("the inspector", () => {
       { type: "video", mimeType: "video/mp4", url: "https://films.example/a.mp4" },
       { type: "image", mimeType: "image/png", data: "iVBORw==" },
     ];
-    await memory()
-      .history("s")
-      .addMessages([new HumanMessage({ content: content as never })]);
+    await add("s", [new HumanMessage({ content: content as never })]);
     const { messages } = await ask<MessagePage>("messages", { id: "s", from: 0 });
     expect(messages[0]!.parts).toEqual([
       { kind: "media", what: "audio", text: "audio/wav, 4 bytes", url: "data:audio/wav;base64,UklGRg==" },
@@ -319,13 +311,9 @@ describe("the inspector", () => {
   });
 
   it("marks a session that Redis lost a part of, and says what helps", async () => {
-    const { ask, memory, client, keyPrefix } = await place();
-    await memory()
-      .history("s")
-      .addMessages([human("1"), ai("2"), human("3")]);
-    await memory()
-      .history("whole")
-      .addMessages([human("1")]);
+    const { ask, add, client, keyPrefix } = await place();
+    await add("s", [human("1"), ai("2"), human("3")]);
+    await add("whole", [human("1")]);
     await client.lpop(`${keyPrefix}:{s}:log`);
     expect((await ask<SessionRows>("sessions", { only: "damaged" })).sessions).toEqual([
       expect.objectContaining({ sessionId: "s", damaged: true, messages: 2 }),

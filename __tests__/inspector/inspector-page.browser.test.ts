@@ -12,10 +12,12 @@ import { stampAnswer, walkLedger } from "../../src/entries/structure.js";
 import { addInRounds, inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { recordedConversations } from "../support/real-conversations.js";
-import { accessibilityFindings, browserPages, type WatchedPage } from "../support/shared-browser.js";
+import { accessibilityFindings, browserPages, quietPages } from "../support/shared-browser.js";
 
 const place = inspectedPlaces();
-const open = browserPages();
+const open = quietPages();
+/** For a page whose questions are refused. */
+const openRefused = browserPages();
 const [travel] = recordedConversations();
 
 /** A session of six rounds that a summary was made of; its first question is no longer seen. */
@@ -39,7 +41,7 @@ function thoughtful(prompt: string, ...calls: readonly string[]): BaseMessage {
   return stampAnswer(answer, walkLedger([], { system: prompt }).prefix);
 }
 
-async function show({ inspector }: InspectedPlace, { page }: WatchedPage, sessionId: string): Promise<void> {
+async function show({ inspector }: InspectedPlace, page: Page, sessionId: string): Promise<void> {
   await page.goto(`${inspector.url}#session=${encodeURIComponent(sessionId)}`);
   await page.locator(".row").first().waitFor();
 }
@@ -96,8 +98,7 @@ describe("the inspector's page", () => {
   it("says by keyboard alone why a message is no longer seen", async () => {
     const here = await place();
     await summarized(here, "trains");
-    const watched = await open();
-    const { page } = watched;
+    const { page } = await open();
     await page.goto(here.inspector.url);
     await page.getByRole("link", { name: /trains/ }).waitFor();
     await page.keyboard.press("Tab");
@@ -133,16 +134,14 @@ describe("the inspector's page", () => {
     await page.getByRole("tab", { name: "Message" }).focus();
     await page.keyboard.press("ArrowRight");
     await page.getByText("The view keeps all of these rules.").waitFor();
-    expect(watched.complaints).toEqual([]);
   });
 
   it("grows while the session is written to, says so to a screen reader, and follows a rewind", async () => {
     const here = await place();
     const history = here.memory().history("live");
     await history.addMessages([human("first question"), ai("first answer")]);
-    const watched = await open();
-    const { page } = watched;
-    await show(here, watched, "live");
+    const { page, requests } = await open();
+    await show(here, page, "live");
     await row(page, "first answer").waitFor();
     await history.addMessages([human("second question", "q2"), ai("second answer")]);
     await row(page, "second answer").waitFor();
@@ -150,8 +149,7 @@ describe("the inspector's page", () => {
     await history.rewind("q2");
     await row(page, "second answer").waitFor({ state: "detached" });
     expect(await page.getByRole("link", { name: /live/ }).textContent()).toContain("messages");
-    expect(watched.requests.filter((url) => url.endsWith("/app.js"))).toHaveLength(1);
-    expect(watched.complaints).toEqual([]);
+    expect(requests.filter((url) => url.endsWith("/app.js"))).toHaveLength(1);
   });
 
   it("shows hostile messages as text, runs nothing of them, and asks nobody else for anything", async () => {
@@ -171,9 +169,8 @@ describe("the inspector's page", () => {
     const app = here.memory({ redis: { limits: { maxMessageBytes: 20_000_000, maxAppendBytes: 40_000_000 } } });
     await app.history(sessionId, { owner: "<b>owner</b>", title: "<script>alert(6)</script>" }).addMessages(hostile);
     await app.drain();
-    const watched = await open();
-    const { page } = watched;
-    await show(here, watched, sessionId);
+    const { page, requests } = await open();
+    await show(here, page, sessionId);
     await row(page, "0123456789").getByRole("button", { name: "Show all 2,000,000 characters" }).click();
     await page.getByRole("button", { name: /^Show more: 1,996,000 of/ }).click();
     await page.getByRole("button", { name: /^Show more: 1,900,000 of/ }).waitFor();
@@ -188,20 +185,15 @@ describe("the inspector's page", () => {
     await page.getByRole("button", { name: "Copy as a test case" }).click();
     await page.getByText("8 messages as TypeScript").waitFor();
     const { origin } = new URL(here.inspector.url);
-    expect(watched.requests.filter((url) => !url.startsWith(origin) && !url.startsWith("data:,"))).toEqual([]);
-    expect(watched.complaints).toEqual([]);
+    expect(requests.filter((url) => !url.startsWith(origin) && !url.startsWith("data:,"))).toEqual([]);
   });
 
   it("has nothing that axe finds, in light and dark, from 320 to 2560 pixels", async () => {
     const here = await place();
     await summarized(here, "trains");
-    await here
-      .memory()
-      .history("trains")
-      .addMessages([human("x"), thoughtful("brief"), thoughtful("kind", "c1", "c2"), tool("c1"), human("y")]);
-    const watched = await open({ colorScheme: "light" });
-    const { page } = watched;
-    await show(here, watched, "trains");
+    await here.add("trains", [human("x"), thoughtful("brief"), thoughtful("kind", "c1", "c2"), tool("c1"), human("y")]);
+    const { page } = await open({ colorScheme: "light" });
+    await show(here, page, "trains");
     await row(page, /2 tool calls/)
       .getByText("The prefix broke here: the system prompt is not the one")
       .waitFor();
@@ -233,9 +225,8 @@ describe("the inspector's page", () => {
     for (let part = 0; part < 10; part += 1) {
       await history.addMessages(Array.from({ length: 5_000 }, (_, index) => human(`message ${part * 5_000 + index}.`)));
     }
-    const watched = await open();
-    const { page, requests } = watched;
-    await show(here, watched, "long");
+    const { page, requests } = await open();
+    await show(here, page, "long");
     await row(page, "message 49999.").waitFor();
     await page.locator(".row[tabindex='0']").focus();
     await page.keyboard.press("Home");
@@ -247,7 +238,6 @@ describe("the inspector's page", () => {
     expect(await page.locator("*").count()).toBeLessThan(1_200);
     // 25 pages of the outline, what is in sight at three places, and what every session needs.
     expect(requests.length).toBeLessThan(60);
-    expect(watched.complaints).toEqual([]);
   });
 
   it("shows what the model saw when a message was written, and copies it as a test case", async () => {
@@ -258,9 +248,8 @@ describe("the inspector's page", () => {
       await app.history("s").addMessages([human(`question ${round}.`), ai(`answer ${round}.`)]);
       seen.set(2 * round + 2, textsOf(await app.history("s").getMessages()));
     }
-    const watched = await open();
-    const { page } = watched;
-    await show(here, watched, "s");
+    const { page } = await open();
+    await show(here, page, "s");
     for (const [stored, texts] of [...seen].slice(2, -1)) {
       await page.getByRole("slider").fill(String(stored));
       await page.getByText(`At message ${stored} it saw ${texts.length} messages`).waitFor();
@@ -281,13 +270,9 @@ describe("the inspector's page", () => {
 
   it.each(["light", "dark"] as const)("shows a budget that is exceeded in red, and no other, in %s", async (scheme) => {
     const here = await place();
-    await here
-      .memory()
-      .history("s")
-      .addMessages([human("question one"), ai("answer two")]);
-    const watched = await open({ colorScheme: scheme });
-    const { page } = watched;
-    await show(here, watched, "s");
+    await here.add("s", [human("question one"), ai("answer two")]);
+    const { page } = await open({ colorScheme: scheme });
+    await show(here, page, "s");
     const reds: boolean[] = [];
     for (const [budget, share] of [
       ["1000", /^[1-9] % of|: [1-9] % of/],
@@ -306,9 +291,8 @@ describe("the inspector's page", () => {
     const reducer = new ChatHistoryTokenReducer({ maxTokens: 2_000, targetTokens: 1_000 });
     const transcript = await here.memory().history("s").getTranscript();
     const [none, cut] = await simulateReducers([transcript], [{ name: "none" }, { name: "cut", reducer }]);
-    const watched = await open();
-    const { page } = watched;
-    await show(here, watched, "s");
+    const { page } = await open();
+    await show(here, page, "s");
     await page.getByRole("tab", { name: "What if" }).click();
     await page.getByLabel("Cut to, in tokens").fill("1000");
     await page.getByLabel("At most, in tokens").fill("2000");
@@ -329,9 +313,8 @@ describe("the inspector's page", () => {
   it("shows message, time, tab and what-if of its address, after a reload and to a colleague", async () => {
     const here = await place();
     await addInRounds(here.memory(), "a+b & c", travel!);
-    const watched = await open();
-    const { page } = watched;
-    await show(here, watched, "a+b & c");
+    const { page } = await open();
+    await show(here, page, "a+b & c");
     await page.getByRole("tab", { name: "What if" }).click();
     await page.getByLabel("Reducer").selectOption("truncate");
     await page.getByLabel("Messages to keep").fill("6");
@@ -354,15 +337,13 @@ describe("the inspector's page", () => {
       await shown.getByText("Now", { exact: true }).first().waitFor();
       await shown.locator(".row[aria-current=true]").waitFor({ state: "detached" });
     }
-    expect([...watched.complaints, ...colleague.complaints]).toEqual([]);
   });
 
   it("names its bands, and keeps figures on one line, from 400 to 1400 pixels", async () => {
     const here = await place();
     await summarized(here, "trains");
-    const watched = await open();
-    const { page } = watched;
-    await show(here, watched, "trains");
+    const { page } = await open();
+    await show(here, page, "trains");
     const legend = page.getByRole("list", { name: "What the bands mean" });
     const words = ["in the view", "left the view", "left the view, and a summary covers it", "a reduction"];
     expect(await legend.getByRole("listitem").allTextContents()).toEqual(words);
@@ -383,9 +364,8 @@ describe("the inspector's page", () => {
   it("exports the session, and gives its messages as code", async () => {
     const here = await place();
     await addInRounds(here.memory(), "s/1 …", travel!);
-    const watched = await open();
-    const { page } = watched;
-    await show(here, watched, "s/1 …");
+    const { page } = await open();
+    await show(here, page, "s/1 …");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("link", { name: "Export" }).click(),
@@ -410,12 +390,12 @@ describe("the inspector's page", () => {
       .memory({ encryption })
       .history("sealed")
       .addMessages([human("secret words")]);
-    const watched = await open();
-    await watched.page.goto(`${here.inspector.url}#session=sealed`);
+    const { page } = await openRefused();
+    await page.goto(`${here.inspector.url}#session=sealed`);
     const sentence = 'encrypted with the key "2026-11", which is not in LANGCHAIN_REDIS_MEMORY_KEYS';
-    await watched.page.getByRole("alert").getByText(sentence).waitFor();
-    expect(await watched.page.content()).not.toContain("secret words");
-    await watched.page.getByLabel("Which sessions").selectOption("damaged");
-    await watched.page.getByText("0 sessions, newest first").waitFor();
+    await page.getByRole("alert").getByText(sentence).waitFor();
+    expect(await page.content()).not.toContain("secret words");
+    await page.getByLabel("Which sessions").selectOption("damaged");
+    await page.getByText("0 sessions, newest first").waitFor();
   });
 });

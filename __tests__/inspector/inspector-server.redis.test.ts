@@ -58,10 +58,8 @@ describe("the inspector's server", () => {
   });
 
   it("says what is wrong, and never what a message says", async () => {
-    const { ask, memory } = await place();
-    await memory()
-      .history("s")
-      .addMessages([human("secret words")]);
+    const { ask, add } = await place();
+    await add("s", [human("secret words")]);
     expect(await ask("session", { id: "none" })).toEqual({
       error: "There is no session with this id. Check --prefix.",
     });

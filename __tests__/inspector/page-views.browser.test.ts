@@ -5,13 +5,13 @@ import { markdownTags } from "../../cli/inspector/model/markdown.js";
 import { askingThread } from "../support/inspected-thread.js";
 import { type InspectedPlace, inspectedPlaces } from "../support/inspectors.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
-import { accessibilityFindings, browserPages, type WatchedPage } from "../support/shared-browser.js";
+import { accessibilityFindings, quietPages } from "../support/shared-browser.js";
 
 const place = inspectedPlaces();
 
-const open = browserPages();
+const open = quietPages();
 
-async function show({ inspector }: InspectedPlace, { page }: WatchedPage, sessionId: string): Promise<void> {
+async function show({ inspector }: InspectedPlace, page: Page, sessionId: string): Promise<void> {
   await page.goto(`${inspector.url}#session=${encodeURIComponent(sessionId)}`);
   await page.locator(".row").first().waitFor();
 }
@@ -29,13 +29,9 @@ describe("texts of messages on the inspector's page", () => {
     const call = { type: "tool_call" as const, id: "c1", name: "find", args: { where: { city: "Oslo" } } };
     const calling = new AIMessage({ content: "", tool_calls: [call] });
     const answer = new ToolMessage({ content: JSON.stringify(result), tool_call_id: "c1" });
-    await here
-      .memory()
-      .history("s")
-      .addMessages([human("1"), calling, answer]);
-    const watched = await open();
-    const { page } = watched;
-    await show(here, watched, "s");
+    await here.add("s", [human("1"), calling, answer]);
+    const { page } = await open();
+    await show(here, page, "s");
     await page.getByRole("button", { name: "1 tool call: find" }).click();
     expect(await jsonIn(page, ".call")).toContain('"city": "Oslo"');
     const found = page.getByRole("button", { name: '"found": [ 31 values ],' });
@@ -51,20 +47,15 @@ describe("texts of messages on the inspector's page", () => {
     await page.locator(".result .json-level[aria-expanded=true]").nth(1).press("Enter");
     await found.waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
-    expect(watched.complaints).toEqual([]);
   });
 
   it("shows few elements of deep and of huge JSON, and more as the reader asks", async () => {
     const here = await place();
     const wide = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => index));
     const deep = "[".repeat(1_000) + "]".repeat(1_000);
-    await here
-      .memory()
-      .history("s")
-      .addMessages([human("1"), aiCalls("c1", "c2"), tool("c1", wide), tool("c2", deep)]);
-    const watched = await open();
-    const { page } = watched;
-    await show(here, watched, "s");
+    await here.add("s", [human("1"), aiCalls("c1", "c2"), tool("c1", wide), tool("c2", deep)]);
+    const { page } = await open();
+    await show(here, page, "s");
     await page.getByRole("button", { name: "2 tool calls: lookup, lookup" }).click();
     await page.getByRole("button", { name: /^Show more: \d+ of \d+ values are left/ }).waitFor();
     await page
@@ -78,7 +69,6 @@ describe("texts of messages on the inspector's page", () => {
       await page.locator(".json-level[aria-expanded=false]").last().click();
     }
     expect(await page.locator("*").count()).toBeLessThan(1_200);
-    expect(watched.complaints).toEqual([]);
   });
 
   it("lays out Markdown without any HTML of it, and gives the text as it is stored", async () => {
@@ -89,13 +79,9 @@ describe("texts of messages on the inspector's page", () => {
       "<style>*{display:none}</style>\n\n| a | b |\n|---|---|\n| <svg onload=alert(4)> | `c` |",
       "# Title\n\n- one\n- two\n\n```html\n<b>bold</b>\n```\n> said",
     ];
-    await here
-      .memory()
-      .history("s")
-      .addMessages([human("Hi **you**"), ai(hostile.join("\n\n")), human("x")]);
-    const watched = await open();
-    const { page, requests } = watched;
-    await show(here, watched, "s");
+    await here.add("s", [human("Hi **you**"), ai(hostile.join("\n\n")), human("x")]);
+    const { page, requests } = await open();
+    await show(here, page, "s");
     const laidOut = page.locator(".markdown");
     await laidOut.getByText("Title").waitFor();
     const elements = await laidOut.evaluateAll((all) =>
@@ -124,7 +110,6 @@ describe("texts of messages on the inspector's page", () => {
     expect(await laidOut.count()).toBe(0);
     const { origin } = new URL(here.inspector.url);
     expect(requests.filter((url) => !url.startsWith(origin) && !url.startsWith("data:,"))).toEqual([]);
-    expect(watched.complaints).toEqual([]);
   });
 });
 
@@ -135,8 +120,7 @@ describe("two sessions, and a report, on the inspector's page", () => {
     await app.history("a", { owner: "ann" }).addMessages([human("question of a"), ai("answer of a")]);
     await app.history("b & c", { owner: "ben", title: "Second" }).addMessages([human("question of b")]);
     await app.drain();
-    const watched = await open();
-    const { page } = watched;
+    const { page } = await open();
     await page.goto(`${here.inspector.url}#session=a`);
     await page.getByRole("link", { name: "Compare Second with the open session" }).click();
     await page.waitForURL(/#session=a&beside=b%20%26%20c$/);
@@ -163,17 +147,12 @@ describe("two sessions, and a report, on the inspector's page", () => {
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
     await page.getByRole("link", { name: "Close the left one" }).click();
     await page.getByRole("heading", { name: "Second" }).waitFor();
-    expect(watched.complaints).toEqual([]);
   });
 
   it("is opened from the session, printed without the rest of the page, and downloaded", async () => {
     const here = await place();
-    await here
-      .memory()
-      .history("s")
-      .addMessages([human("words that stay here", "id-of-it")]);
-    const watched = await open();
-    const { page } = watched;
+    await here.add("s", [human("words that stay here", "id-of-it")]);
+    const { page } = await open();
     await page.goto(`${here.inspector.url}#session=s`);
     await page.getByRole("link", { name: "Report" }).click();
     const report = page.getByLabel("Report", { exact: true });
@@ -192,7 +171,6 @@ describe("two sessions, and a report, on the inspector's page", () => {
     expect(await page.getByRole("navigation").isVisible()).toBe(false);
     expect(await page.getByRole("button", { name: "Print" }).isVisible()).toBe(false);
     expect(await report.isVisible()).toBe(true);
-    expect(watched.complaints).toEqual([]);
   });
 });
 
@@ -289,13 +267,9 @@ it("finds words in messages of all sessions and in the open one, and jumps from 
     human(`question ${round}${round % 20 === 0 ? " about Oslo" : ""}`),
     ai(`answer ${round}`),
   ]);
-  await here.memory().history("trip").addMessages(rounds.flat());
-  await here
-    .memory()
-    .history("other")
-    .addMessages([human("hello")]);
-  const watched = await open();
-  const { page } = watched;
+  await here.add("trip", rounds.flat());
+  await here.add("other", [human("hello")]);
+  const { page } = await open();
   await page.goto(here.inspector.url);
   await page.getByLabel("Search owner, title or id").fill("oslo");
   await page.getByRole("button", { name: "Search in messages" }).click();
@@ -312,7 +286,6 @@ it("finds words in messages of all sessions and in the open one, and jumps from 
   await page.getByLabel("Find in session").press("Enter");
   await chosen.getByText("answer 7").waitFor();
   await page.waitForURL(/find=answer%207/);
-  expect(watched.complaints).toEqual([]);
 });
 
 describe("the inspector's page of a LangGraph thread", () => {

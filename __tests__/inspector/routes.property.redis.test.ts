@@ -33,25 +33,21 @@ const asked = fc.record({
 
 /** A session whose records and head somebody else wrote. */
 async function writeOdd(
-  { client, keyPrefix, memory }: InspectedPlace,
+  { client, keyPrefix, memory, add }: InspectedPlace,
   odd: { readonly records: readonly string[]; readonly head: string },
 ): Promise<void> {
   const { log, state } = sessionKeys(keyPrefix, "odd");
   await client.unlink(log);
   await memory().history("odd").clear();
-  await memory()
-    .history("odd")
-    .addMessages([human("hi"), ai("there")]);
+  await add("odd", [human("hi"), ai("there")]);
   await client.rpush(log, ...odd.records);
   await client.hset(state, { next: 2 + odd.records.length, head: odd.head, headCount: 1 });
 }
 
 async function openPlace(): Promise<InspectedPlace> {
   const opened = await place();
-  const { client, keyPrefix, memory } = opened;
-  await memory()
-    .history("sound")
-    .addMessages([human("hi"), ai("there"), human("again")]);
+  const { client, keyPrefix, add } = opened;
+  await add("sound", [human("hi"), ai("there"), human("again")]);
   // No key of this session says anything else of it.
   await client.rpush(sessionKeys(keyPrefix, "bare").log, "no record", "");
   return opened;

@@ -79,16 +79,14 @@ describe("the report of a session", () => {
   });
 
   it("shows the newest thousand messages of a long session, and records that cannot be read", async () => {
-    const { ask, memory, client, keyPrefix } = await place();
+    const { ask, add, memory, client, keyPrefix } = await place();
     const history = memory().history("long");
     await history.addMessages(Array.from({ length: 2_500 }, (_, index) => human(`text ${index}`, `m-${index}`)));
     const { text } = await ask<SessionReport>("report", { id: "long" });
     expect(text).toContain("Messages, the newest 1,000");
     expect(text.match(/ m-\d+$/gm)).toHaveLength(1_000);
     expect(text).toMatch(/ m-2499$/m);
-    await memory()
-      .history("torn")
-      .addMessages([human("one"), tool("c1", "two")]);
+    await add("torn", [human("one"), tool("c1", "two")]);
     const [key] = (await client.keys(`${keyPrefix}:*torn*`)).filter((name) => name.endsWith("log"));
     await client.lset(key!, 1, '{"zqbroken');
     const torn = await ask<SessionReport>("report", { id: "torn" });

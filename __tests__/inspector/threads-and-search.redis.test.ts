@@ -11,10 +11,7 @@ const place = inspectedPlaces();
 describe("the inspector, of LangGraph threads,", () => {
   it("lists those that match, and no sessions", async () => {
     const here = await place();
-    await here
-      .memory()
-      .history("session")
-      .addMessages([human("Hi")]);
+    await here.add("session", [human("Hi")]);
     await askingThread(here, "ann-1");
     await askingThread(here, "ben-1");
     const found = async (search: string, limit = 100) => {
@@ -66,7 +63,7 @@ const key = randomBytes(32);
 
 describe("the inspector's search in messages", () => {
   it("finds text, results and arguments of a session in any case, and all of a long one part by part", async () => {
-    const { ask, memory, inspector } = await place();
+    const { ask, add, memory, inspector } = await place();
     const said = [
       human("To Oslo, please"),
       aiCalls("OSLO-1"),
@@ -74,7 +71,7 @@ describe("the inspector's search in messages", () => {
       ai("Bergen?"),
       human("oslo!"),
     ];
-    await memory().history("s").addMessages(said);
+    await add("s", said);
     const find = (text: string) => ask<FoundInSession>("find", { id: "s", text });
     expect(await find("oslo")).toEqual({ positions: [0, 1, 4] });
     expect(await find("NO TRAIN")).toEqual({ positions: [2] });
@@ -92,12 +89,10 @@ describe("the inspector's search in messages", () => {
   });
 
   it("finds sessions by their messages, also encrypted ones, by id, and goes on where it stopped", async () => {
-    const { ask, memory } = await place({ LANGCHAIN_REDIS_MEMORY_KEYS: `k:${key.toString("base64")}` });
+    const { ask, add, memory } = await place({ LANGCHAIN_REDIS_MEMORY_KEYS: `k:${key.toString("base64")}` });
     const encryption = { current: { id: "k", key: new Uint8Array(key) } };
     for (let index = 0; index < 22; index += 1) {
-      await memory()
-        .history(`s-${index}`)
-        .addMessages([human("about trains"), ai("yes")]);
+      await add(`s-${index}`, [human("about trains"), ai("yes")]);
     }
     const sealed = memory({ encryption }).history("a-sealed", { title: "Secret" });
     await sealed.addMessages([human("more about trains")]);

@@ -73,10 +73,7 @@ describe("the gauge of the inspector", () => {
 
   it("has no window where none is said, and no parts where they are not stored or the view was cut since", async () => {
     const here = await place();
-    await here
-      .memory()
-      .history("told")
-      .addMessages([human("1"), answered("2", 90, "gpt-x")]);
+    await here.add("told", [human("1"), answered("2", 90, "gpt-x")]);
     expect(await gauge(here, "told")).toEqual({ model: "gpt-x", tokens: 90 });
     const model = new WindowModel();
     await talk(here, model, ["one", "two"]);
@@ -89,10 +86,7 @@ describe("the gauge of the inspector", () => {
       .reduceView();
     expect(await gauge(here)).toMatchObject({ isCut: true });
     expect(await gauge(here)).not.toHaveProperty("fixed");
-    await here
-      .memory()
-      .history("silent")
-      .addMessages([human("1"), ai("2")]);
+    await here.add("silent", [human("1"), ai("2")]);
     expect(await gauge(here, "silent")).toBeUndefined();
   });
 });

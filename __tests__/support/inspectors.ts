@@ -18,6 +18,8 @@ export interface InspectedPlace {
   readonly keyPrefix: string;
   readonly client: Redis;
   memory(options?: MemorySettings): RedisChatMemory;
+  /** Stores messages in a session, by a memory without options. */
+  add(sessionId: string, messages: readonly BaseMessage[]): Promise<void>;
   /** What the inspector answers to the page. */
   ask<T>(path: string, query?: Readonly<Record<string, string | number>>): Promise<T>;
 }
@@ -33,12 +35,17 @@ export function inspectedPlaces(): (env?: Readonly<Record<string, string>>, how?
     const client = closed(new Redis(sharedRedisUrl()));
     const server = closed(await openServer({ url: sharedRedisUrl(), prefix: keyPrefix }, env));
     const inspector = closed(await startInspector({ server, pageFolder, ...how }));
+    const memory = ({ redis, ...options }: MemorySettings = {}) =>
+      new RedisChatMemory({ client, redis: { keyPrefix, ...redis }, ...options });
     return {
       inspector,
       keyPrefix,
       client,
-      memory: ({ redis, ...options } = {}) =>
-        new RedisChatMemory({ client, redis: { keyPrefix, ...redis }, ...options }),
+      memory,
+      add: (sessionId, messages) =>
+        memory()
+          .history(sessionId)
+          .addMessages([...messages]),
       ask: async <T>(path: string, query: Readonly<Record<string, string | number>> = {}) => {
         const pairs = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
         const { body } = await get(`${inspector.url}api/${path}?${new URLSearchParams(pairs).toString()}`);

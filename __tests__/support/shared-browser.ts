@@ -38,6 +38,20 @@ export function browserPages(): (options?: BrowserContextOptions) => Promise<Wat
   };
 }
 
+/** Opens pages as `browserPages` does; a test fails whose pages complain of anything but that its server has gone. */
+export function quietPages(): ReturnType<typeof browserPages> {
+  const open = browserPages();
+  const opened: WatchedPage[] = [];
+  afterEach(() => {
+    const complaints = opened.splice(0).flatMap((watched) => watched.complaints);
+    expect(complaints.filter((complaint) => !complaint.includes("net::ERR_"))).toEqual([]);
+  });
+  return async (options) => {
+    opened.push(await open(options));
+    return opened.at(-1)!;
+  };
+}
+
 /** What axe finds on the page as it is, each as a rule and the elements; by these rules, or by all. */
 export async function accessibilityFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
   // By the protocol of the browser, which the page's policy does not bind.
