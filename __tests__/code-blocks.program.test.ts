@@ -117,13 +117,3 @@ describe("the code blocks of documents and doc comments", () => {
     expect(without.map(({ path, line }) => `${path}:${line}`)).toEqual([]);
   });
 });
-
-describe("the reading of code blocks", () => {
-  it("finds languages, marks and indented blocks", () => {
-    const text = "```ts runnable\na\n```\n\n- b\n\n  ```sh\n  c\n  ```\n";
-    expect(fencedBlocks("page.md", text)).toEqual([
-      { path: "page.md", line: 2, language: "ts", marks: ["runnable"], code: "a\n" },
-      { path: "page.md", line: 8, language: "sh", marks: [], code: "c\n" },
-    ]);
-  });
-});

@@ -175,32 +175,3 @@ function firstUse(text: string, word: string): string {
   const prose = text.replaceAll(/^```[\s\S]*?^```|`[^`\n]*`|\]\([^)]*\)/gm, "");
   return new RegExp(`_?\\b_?${word}.{0,4}`).exec(prose)?.[0] ?? "";
 }
-
-describe("the check of the documents itself", () => {
-  const text = [
-    "# One `two`, three",
-    "see [a](b.md#x), [c](#one)",
-    "```",
-    "[d](e.md)",
-    "```",
-    "`[f](g.md)` [h](https://i)",
-  ];
-
-  it("finds links by line, and none in code", () => {
-    expect(linksOf("docs/page.md", text.join("\n"))).toEqual([
-      { line: 2, target: "b.md#x", file: "docs/b.md", heading: "x" },
-      { line: 2, target: "#one", file: "docs/page.md", heading: "one" },
-    ]);
-  });
-
-  it("knows GitHub's anchors", () => {
-    expect([...anchorsOf("# One `two`, three\n## A\n## A\n```\n# b\n```")]).toEqual(["one-two-three", "a", "a-1"]);
-  });
-
-  it("finds the paths that a document names", () => {
-    expect(pathsNamed("`src/a.ts`, `src/<name>.ts`, `other`, `docs/decisions`")).toEqual([
-      "src/a.ts",
-      "docs/decisions",
-    ]);
-  });
-});
