@@ -91,59 +91,61 @@ let serial = 0;
 const unique = fc.constant("").map(() => `text ${(serial += 1)}`);
 const everything = fc.constant(undefined);
 
+/** Plays conversations, and checks what a client's next question opens; `end` is checked behind the last one. */
+async function holds(
+  of: fc.Arbitrary<Scene>,
+  check: (conversation: Conversation, turn: Turn, number: number) => Promise<void>,
+  end: (conversation: Conversation, scene: Scene) => Promise<void> | void = () => undefined,
+): Promise<void> {
+  const property = fc.asyncProperty(of, async (scene) => {
+    const conversation = new Conversation(scene.client, scene);
+    for (const [number, turn] of scene.turns.entries()) {
+      await check(conversation, turn, number);
+    }
+    await end(conversation, scene);
+  });
+  await fc.assert(property, { numRuns: propertyRuns(25) });
+}
+
 describe("a client that sends its whole history with each question", () => {
   it("gets only the new question stored, after any reductions, with ids or plain", async () => {
-    await fc.assert(
-      fc.asyncProperty(scenes(repeated, everything), async (scene) => {
-        const conversation = new Conversation(scene.client, scene);
-        for (const [number, turn] of scene.turns.entries()) {
-          const { newMessages: fresh, state } = await conversation.open(conversation.input(turn, number));
-          expect([state, texts(fresh)]).toEqual(["new", [turn.question]]);
-          await conversation.store(fresh, turn, number);
-        }
-        const transcript = texts(await conversation.history.getTranscript());
-        expect(transcript).toEqual(conversation.stored.slice(-transcript.length));
-        if (scene.retention === "keep") {
-          expect(transcript).toHaveLength(conversation.stored.length);
-        }
-      }),
-      { numRuns: propertyRuns(25) },
+    await holds(
+      scenes(repeated, everything),
+      async (conversation, turn, number) => {
+        const { newMessages: fresh, state } = await conversation.open(conversation.input(turn, number));
+        expect([state, texts(fresh)]).toEqual(["new", [turn.question]]);
+        await conversation.store(fresh, turn, number);
+      },
+      async ({ history, stored }, { retention }) => {
+        const transcript = texts(await history.getTranscript());
+        expect(transcript).toEqual(stored.slice(-transcript.length));
+        expect(retention === "keep" ? transcript.length : stored.length).toBe(stored.length);
+      },
     );
   });
 
   it("may hold no more than the end of it, or only the question", async () => {
-    await fc.assert(
-      fc.asyncProperty(scenes(unique, fc.nat(4)), async (scene) => {
-        const conversation = new Conversation(scene.client, scene);
-        for (const [number, turn] of scene.turns.entries()) {
-          const { newMessages: fresh } = await conversation.open(conversation.input(turn, number));
-          expect(texts(fresh)).toEqual([turn.question]);
-          await conversation.store(fresh, turn, number);
-        }
-      }),
-      { numRuns: propertyRuns(25) },
-    );
+    await holds(scenes(unique, fc.nat(4)), async (conversation, turn, number) => {
+      const { newMessages: fresh } = await conversation.open(conversation.input(turn, number));
+      expect(texts(fresh)).toEqual([turn.question]);
+      await conversation.store(fresh, turn, number);
+    });
   });
 
   it("is told what is stored where it never got the answer and sends the same again", async () => {
-    await fc.assert(
-      fc.asyncProperty(scenes(unique, everything), async (scene) => {
-        const conversation = new Conversation(scene.client, { ...scene, retention: "keep" });
-        for (const [number, turn] of scene.turns.entries()) {
-          const input = conversation.input(turn, number);
-          const { newMessages: fresh } = await conversation.open(input);
-          await conversation.store(fresh, turn, number);
-          const again = await conversation.open(input);
-          // A first question without an id and without anything before it may be asked twice.
-          if (scene.client !== "plain" || number > 0) {
-            expect([again.state, texts(again.newMessages)]).toEqual(["stored", []]);
-            expect(texts(again.stored.map(({ message }) => message)).at(-1)).toBe(turn.answer);
-            expect(texts(again.turn)).toEqual([turn.question]);
-          }
-        }
-      }),
-      { numRuns: propertyRuns(25) },
-    );
+    const kept = scenes(unique, everything).map((scene): Scene => ({ ...scene, retention: "keep" }));
+    await holds(kept, async (conversation, turn, number) => {
+      const input = conversation.input(turn, number);
+      const { newMessages: fresh } = await conversation.open(input);
+      await conversation.store(fresh, turn, number);
+      const again = await conversation.open(input);
+      // A first question without an id and without anything before it may be asked twice.
+      if (conversation.client !== "plain" || number > 0) {
+        expect([again.state, texts(again.newMessages)]).toEqual(["stored", []]);
+        expect(texts(again.stored.map(({ message }) => message)).at(-1)).toBe(turn.answer);
+        expect(texts(again.turn)).toEqual([turn.question]);
+      }
+    });
   });
 });
 

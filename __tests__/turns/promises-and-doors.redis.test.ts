@@ -1,4 +1,4 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
@@ -84,6 +84,9 @@ async function retryReduced(client: Client, retention: "keep" | "discard") {
   return { isTold: answer === "a1", isStoredAgain: (await storedIn(memory)).join() !== before.join() };
 }
 
+/** The code of this package's error, which LangChain wraps where an agent's middleware throws it. */
+const codeOf = ({ code, cause }: { code?: string; cause?: { code: string } }): string => code ?? cause!.code;
+
 /** A stored turn that is asked again where Redis evicted its records. */
 async function askEvicted(client: Client, onDamage: "error" | "rebuild") {
   const redis = { keyPrefix: uniquePrefix() };
@@ -91,9 +94,31 @@ async function askEvicted(client: Client, onDamage: "error" | "rebuild") {
   const ask = () => client.say(memory, [human("q", "q1")], { turnId: "t" });
   await ask();
   await server.unlink(sessionKeys(redis.keyPrefix, "s").log);
-  // LangChain wraps what an agent's middleware throws.
-  const answer = await ask().catch(({ code, cause }) => code ?? cause.code);
+  const answer = await ask().catch(codeOf);
   return { answer, calls: client.model.sent.length };
+}
+
+/** A question whose id comes again, with the same text in two forms, and with another one. */
+async function askEdited(client: Client, options: MemorySettings = {}) {
+  const memory = newMemory(options);
+  const answers: string[] = [];
+  for (const content of ["one", "one", [{ type: "text" as const, text: "one" }], "two"]) {
+    answers.push(await client.say(memory, [new HumanMessage({ id: "q1", content })]).catch(codeOf));
+  }
+  return { answers, stored: await storedIn(memory), kept: countOf("conflict_kept") > 0 };
+}
+
+/** A turn and its retry in a memory that redacts, and forgets ids. */
+async function askRedacted(client: Client) {
+  let count = 0;
+  const beforeStore = async (message: BaseMessage) => {
+    count += 1;
+    return Object.assign(message, { id: "made up", content: message.text.replaceAll(/\d/g, "#") });
+  };
+  const memory = newMemory({ beforeStore });
+  const ask = () => client.say(memory, [human("card 4111", "q1")], { turnId: "t" });
+  const [first, onceEach] = [await ask(), count];
+  return { answers: [first, await ask()], stored: await storedIn(memory), onceEach };
 }
 
 /** Four turns of a client that sends its whole history with each question. */
@@ -173,6 +198,40 @@ const promises: readonly Promised[] = [
     find: (client) => askEvicted(client, "rebuild"),
     kept: { answer: "a2", calls: 2 },
     but: never,
+  },
+  {
+    promise: "a question whose id comes again is a retry with the same text, and a conflict with another one",
+    find: (client) => askEdited(client),
+    kept: { answers: ["a1", "a1", "a1", "content"], stored: ["one", "a1"], kept: false },
+    but: never,
+  },
+  {
+    promise: "a question whose id comes again with another text is a conflict also with a name, or without an answer",
+    find: async (client) => {
+      const memory = newMemory();
+      await memory.history("s").append([human("one", "q1")]);
+      const ask = (text: string, id: string, turnId?: string) =>
+        client.say(memory, [human(text, id)], { turnId }).catch(codeOf);
+      const answers = [await ask("two", "q1"), await ask("one", "q1")];
+      return [...answers, await ask("three", "q2", "t"), await ask("four", "q2", "t"), ...(await storedIn(memory))];
+    },
+    kept: ["content", "a1", "a2", "content", "one", "a1", "three", "a2"],
+    but: never,
+  },
+  {
+    promise: "a question whose id comes again with another text has the stored answer with onConflict: keep",
+    find: (client) => askEdited(client, { onConflict: "keep" }),
+    kept: { answers: ["a1", "a1", "a1", "a1"], stored: ["one", "a1"], kept: true },
+    but: never,
+  },
+  {
+    promise: "what beforeStore makes of each message is stored, and given to a retry",
+    find: askRedacted,
+    kept: { answers: ["a1", "a#"], stored: ["card ####", "a#"], onceEach: 2 },
+    but: {
+      RunnableWithMessageHistory: { answers: ["a1", "a2"], stored: ["card ####", "a#", "a#"], onceEach: 2 },
+      "a plain append": { answers: ["a1", "a2"], stored: ["card ####", "a#"], onceEach: 2 },
+    },
   },
   {
     promise: "a turn that two instances run at the same time is stored once, and both give that answer",
@@ -279,7 +338,7 @@ const promises: readonly Promised[] = [
       const memory = newMemory({ redis: { keyPrefix: uniquePrefix(), limits: { maxAppendBytes: 1 } } });
       // LangChain prints the error: with `error` before version 1.4, with `warn` since.
       const silenced = (["error", "warn"] as const).map((method) => jest.spyOn(console, method).mockImplementation());
-      const outcome = await client.say(memory, [human("q")]).catch(({ code, cause }) => code ?? cause.code);
+      const outcome = await client.say(memory, [human("q")]).catch(codeOf);
       silenced.forEach((spy) => spy.mockRestore());
       return outcome;
     },

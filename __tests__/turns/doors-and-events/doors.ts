@@ -8,7 +8,7 @@ import type { RedisChatMemory } from "../../../src/memory/histories/redis-chat-m
 import type { MemoryTurn } from "../../../src/memory/turns/manual-turn.js";
 import { HistoryManager } from "../../../src/doors/tool-loop/history-manager.js";
 import { lookup } from "../../support/agents.js";
-import type { SceneModel } from "./scene-model.js";
+import type { SceneModel } from "./scene.js";
 
 /** A question of the caller. */
 export interface Question {

@@ -4,7 +4,7 @@ import { approximateCounter } from "../../../src/conversation/tokens/counters/ap
 import { lookupCall } from "../../support/agents.js";
 import type { DoorName } from "./doors.js";
 import { overflows, passing, refusals } from "./provider-errors.js";
-import type { Poison, Reply } from "./scene-model.js";
+import type { Poison, Reply } from "./scene.js";
 
 /** What goes wrong with a question, if anything does. */
 export interface Happening {

@@ -1,9 +1,9 @@
-import type { SessionStore } from "../../../src/store/contract/session-store.js";
-import { around } from "../../../src/store/contract/groups.js";
 import type { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
-import { doorOf, type DoorName } from "./doors.js";
+import { around } from "../../../src/store/contract/groups.js";
+import type { SessionStore } from "../../../src/store/contract/session-store.js";
+import { type DoorName, doorOf } from "./doors.js";
 import type { Happening, Promised, TurnEvent } from "./events.js";
-import { issuesOf, Scene, sketched, type Outcome } from "./scene.js";
+import { issuesOf, type Outcome, Scene, sketched } from "./scene.js";
 
 /** A cell of the table. */
 export interface Cell {

@@ -1,20 +1,20 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
-import { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
 import { refusedMarkOf } from "../../../src/conversation/messages/message.js";
 import { ChatHistoryTruncationReducer } from "../../../src/conversation/reducers/truncation-reducer.js";
+import { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
 import { RedisSessionStore } from "../../../src/store/redis-store/redis-session-store.js";
 import { Random } from "../../../tools/testkit/random.js";
 import { lookupCall } from "../../support/agents.js";
 import { propertyRuns } from "../../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../../support/shared-redis.js";
-import { doorOf, doors, type DoorName } from "./doors.js";
+import { type DoorName, doorOf, doors } from "./doors.js";
 import { DyingStore } from "./dying-store.js";
 import { overflows, passing, refusals } from "./provider-errors.js";
-import { issuesOf } from "./scene.js";
-import { SceneModel, type Reply } from "./scene-model.js";
+import { issuesOf, type Reply, SceneModel } from "./scene.js";
 
 const client = sharedClient();
+
 const sessionId = "ann";
 
 /** An instance of the application: its own memory, which can die in the middle of a turn. */
