@@ -1,4 +1,3 @@
-export type { StoreErrorCode } from "../base/errors.js";
 export {
   BudgetError,
   ConfigurationError,
@@ -10,8 +9,8 @@ export {
   StructureError,
   SummaryError,
   httpStatusOf,
-  type MemoryErrorDetails,
 } from "../base/errors.js";
+export type { StoreErrorCode, MemoryErrorDetails } from "../base/errors.js";
 export type { MemoryEvent, MemoryEventHandler, ViewSize } from "../base/events.js";
 export type { TTL } from "../base/options.js";
 export type {
@@ -24,8 +23,7 @@ export type {
 export type { Round } from "../conversation/messages/rounds.js";
 export { summaryMarkOf, type SummaryMark } from "../conversation/messages/message.js";
 
-export { InMemorySessionStore } from "../store/in-memory/in-memory-session-store.js";
-export type { InMemorySessionStoreOptions } from "../store/in-memory/in-memory-session-store.js";
+export { InMemorySessionStore, type InMemorySessionStoreOptions } from "../store/in-memory/in-memory-session-store.js";
 export type { RedisClient } from "../store/redis/connection.js";
 export { RedisSessionStore } from "../store/redis-store/redis-session-store.js";
 export type {
@@ -33,84 +31,75 @@ export type {
   RedisSessionStoreOptions,
   RedisStoreSettings,
 } from "../store/redis/connection-options.js";
-export type { StoreSettings, StoreSource } from "../memory/session/stored-forms.js";
+export type { StoreSettings, StoreSource, BeforeStore } from "../memory/session/stored-forms.js";
 export type { SessionStore } from "../store/contract/session-store.js";
 export type { SideChanges } from "../store/contract/session-writes.js";
 
-export {
-  approximateCounter,
-  type ApproximateCounterOptions,
-} from "../conversation/tokens/counters/approximate-counter.js";
+export { approximateCounter } from "../conversation/tokens/counters/approximate-counter.js";
+export type { ApproximateCounterOptions } from "../conversation/tokens/counters/approximate-counter.js";
 export { modelCounter, type CountingModel } from "../conversation/tokens/counters/model-counter.js";
-export { countMessages } from "../conversation/tokens/counted-messages.js";
-export type { EncodingName } from "../conversation/tokens/counters/tiktoken-counter.js";
-export {
-  tiktokenCounter,
-  type TiktokenCounter,
-  type TiktokenCounterOptions,
+export { countMessages, type TokenCounter } from "../conversation/tokens/counted-messages.js";
+export { tiktokenCounter } from "../conversation/tokens/counters/tiktoken-counter.js";
+export type {
+  EncodingName,
+  TiktokenCounter,
+  TiktokenCounterOptions,
 } from "../conversation/tokens/counters/tiktoken-counter.js";
 export type { ToolDefinitionLike } from "../conversation/tokens/formulas/tools-cost.js";
-export type { TokenCounter } from "../conversation/tokens/counted-messages.js";
 
 export type { SectionOptions, SystemMessages } from "../conversation/messages/steps.js";
 export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../conversation/reducers/as-reducer.js";
-export {
-  ChatHistoryReducer,
-  type ReducerInput,
-  type ReducerRequest,
+export { ChatHistoryReducer } from "../conversation/reducers/chat-history-reducer.js";
+export type {
+  ReducerInput,
+  ReducerRequest,
+  ReductionOutcome,
+  ReductionReason,
 } from "../conversation/reducers/chat-history-reducer.js";
-export type { ReductionOutcome, ReductionReason } from "../conversation/reducers/chat-history-reducer.js";
 export type { SummaryModel } from "../conversation/reducers/summary/summarizer.js";
 export type { SummaryRole } from "../conversation/messages/summary-message.js";
 export type { ChatHistorySummarizationReducerOptions } from "../conversation/reducers/summary/summarization-options.js";
 export { ChatHistorySummarizationReducer } from "../conversation/reducers/summary/summarization-reducer.js";
-export type { TokenBudgetOptions } from "../conversation/reducers/token-reducer.js";
-export {
-  ChatHistoryRoundReducer,
-  type ChatHistoryRoundReducerOptions,
+export { ChatHistoryTokenReducer } from "../conversation/reducers/token-reducer.js";
+export type { TokenBudgetOptions, ChatHistoryTokenReducerOptions } from "../conversation/reducers/token-reducer.js";
+export { ChatHistoryRoundReducer, ChatHistoryTruncationReducer } from "../conversation/reducers/truncation-reducer.js";
+export type {
+  ChatHistoryRoundReducerOptions,
+  ChatHistoryTruncationReducerOptions,
 } from "../conversation/reducers/truncation-reducer.js";
-export {
-  ChatHistoryTokenReducer,
-  type ChatHistoryTokenReducerOptions,
-} from "../conversation/reducers/token-reducer.js";
-export {
-  ChatHistoryToolResultReducer,
-  type ChatHistoryToolResultReducerOptions,
-} from "../conversation/reducers/tool-result-reducer.js";
-export {
-  ChatHistoryTruncationReducer,
-  type ChatHistoryTruncationReducerOptions,
-} from "../conversation/reducers/truncation-reducer.js";
+export { ChatHistoryToolResultReducer } from "../conversation/reducers/tool-result-reducer.js";
+export type { ChatHistoryToolResultReducerOptions } from "../conversation/reducers/tool-result-reducer.js";
 export { contextWindow } from "../conversation/reducers/window/context-window.js";
-export type { ContextWindowOptions } from "../conversation/reducers/window/options.js";
-export type { WindowTrigger } from "../conversation/reducers/window/options.js";
+export type { ContextWindowOptions, WindowTrigger } from "../conversation/reducers/window/options.js";
 export { pipeReducers } from "../conversation/reducers/pipe-reducers.js";
 
-export {
-  ChatMemoryModule,
-  type ChatMemoryModuleOptions,
-  type RetrieveOptions,
-  type RoundFormat,
-  type RoundSource,
+export { ChatMemoryModule } from "../memory/histories/chat-memory-module.js";
+export type {
+  ChatMemoryModuleOptions,
+  RetrieveOptions,
+  RoundFormat,
+  RoundSource,
 } from "../memory/histories/chat-memory-module.js";
 export { RedisChatMemory } from "../memory/histories/redis-chat-memory.js";
-export type { HistoryIdentity } from "../memory/session/identity.js";
-export { sessionConfig, type SessionConfig, type SessionFields } from "../memory/session/identity.js";
-export type { SessionMetadata, SessionNames } from "../memory/session/identity.js";
+export { sessionConfig } from "../memory/session/identity.js";
+export type {
+  HistoryIdentity,
+  SessionConfig,
+  SessionFields,
+  SessionMetadata,
+  SessionNames,
+  SessionIdOption,
+} from "../memory/session/identity.js";
 export type { WithTurnOptions } from "../memory/session/hold/local-holds.js";
 export type { MemoryTurn } from "../memory/turns/manual-turn.js";
-export {
-  RedisChatMessageHistory,
-  type RedisChatMessageHistoryOptions,
-} from "../memory/histories/redis-chat-message-history.js";
+export { RedisChatMessageHistory } from "../memory/histories/redis-chat-message-history.js";
+export type { RedisChatMessageHistoryOptions } from "../memory/histories/redis-chat-message-history.js";
 export type { AppendOptions, AppendOutcome, TurnWrite } from "../memory/session/append-input.js";
 export type { ForkOptions } from "../memory/sessions/copy-session.js";
 export type { HistoryStats, MessagePage, PageItem, PageOptions } from "../memory/session/screen-pages.js";
 export type { ReductionSize, StoredReduction } from "../store/contract/copies.js";
 export type { MemorySettings, RedisChatMemoryOptions } from "../memory/session/memory-context.js";
-export type { BeforeStore } from "../memory/session/stored-forms.js";
 
 export { withRedisMemory } from "../doors/chain/with-redis-memory.js";
 export type { WithRedisMemoryOptions } from "../doors/chain/options.js";
 export type { ChainInput } from "../doors/chain/messages.js";
-export type { SessionIdOption } from "../memory/session/identity.js";

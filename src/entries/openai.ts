@@ -13,8 +13,6 @@ export type {
   OpenAIMessage,
   RefusalPart,
   TextPart,
-} from "../formats/openai/message.js";
-export type {
   OpenAIRequestMessage,
   RequestAssistantMessage,
   RequestInstruction,
@@ -23,18 +21,14 @@ export type {
 } from "../formats/openai/message.js";
 export type { ChatHistoryLike } from "../formats/openai/saved-messages.js";
 export type { SimulatedCall } from "../conversation/messages/simulated-calls.js";
-export {
-  RedisToolInvocationHistory,
-  type RedisToolInvocationHistoryOptions,
-} from "../formats/tool-log/redis-tool-invocation-history.js";
+export { RedisToolInvocationHistory } from "../formats/tool-log/redis-tool-invocation-history.js";
+export type { RedisToolInvocationHistoryOptions } from "../formats/tool-log/redis-tool-invocation-history.js";
 export type {
   NewToolInvocation,
   ToolInvocation,
   ToolInvocationFilter,
   ToolStatus,
 } from "../formats/tool-log/tool-invocation.js";
-export {
-  ToolInvocationHistory,
-  type ToolInvocationHistoryOptions,
-} from "../formats/tool-log/tool-invocation-history.js";
+export { ToolInvocationHistory } from "../formats/tool-log/tool-invocation-history.js";
+export type { ToolInvocationHistoryOptions } from "../formats/tool-log/tool-invocation-history.js";
 export { ReferenceManager, type Chunk, type SourceReference } from "../doors/tool-loop/stored/references.js";

@@ -22,7 +22,6 @@ export type {
   SessionSearch,
   SessionSearchOptions,
 } from "../memory/sessions/search-requests.js";
-export type { SessionProblem } from "../memory/sessions/stored-sessions.js";
+export type { SessionProblem, ListedSession, StoredSession } from "../memory/sessions/stored-sessions.js";
 export type { ReencryptProgress } from "../memory/sessions/reencrypt-sessions.js";
 export type { UsageSum } from "../base/events.js";
-export type { ListedSession, StoredSession } from "../memory/sessions/stored-sessions.js";
