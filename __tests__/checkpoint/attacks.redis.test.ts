@@ -17,7 +17,7 @@ import type { RedisSaverSettings } from "../../src/langgraph/checkpoint/thread-w
 import { threadKeys } from "../../src/store/redis/keys.js";
 import type { RedisClient } from "../../src/store/redis/connection.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
-import { all } from "./compared-saver.js";
+import { all } from "../support/all.js";
 
 const meta = { source: "loop", step: 0, parents: {} } as const;
 const long = (text: string) => `${text} ${"and so on ".repeat(40)}`;

@@ -10,6 +10,7 @@ import {
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { all } from "../support/all.js";
 
 /** Gives every call to a saver and to a MemorySaver, and checks that both read the same. */
 export class ComparedSaver extends BaseCheckpointSaver {
@@ -119,15 +120,6 @@ export class ComparedSaver extends BaseCheckpointSaver {
       throw error;
     }
   }
-}
-
-/** All that a generator yields. */
-export async function all<T>(generator: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of generator) {
-    list.push(item);
-  }
-  return list;
 }
 
 function placeOf({ config }: CheckpointTuple): string {

@@ -1,10 +1,9 @@
-import { Cluster } from "ioredis";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import type { RedisSaverSettings } from "../../src/langgraph/checkpoint/thread-wire.js";
-import { startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
+import { ownCluster } from "../support/own-cluster.js";
 
 /** The part of upstream's suite that is used. */
 interface Validation {
@@ -43,16 +42,6 @@ describe.each(forms)("Upstream's suite on %s", (name, settings) => {
 });
 
 describe("Upstream's suite on a cluster", () => {
-  let cluster: PrivateCluster;
-  let client: Cluster;
-  beforeAll(async () => {
-    cluster = await startCluster(3);
-    client = new Cluster([...cluster.nodes]);
-  });
-  afterAll(async () => {
-    client?.disconnect();
-    await cluster?.stop();
-  });
-
-  conforms("RedisSaver on a cluster", (keyPrefix) => new RedisSaver({ client, keyPrefix }));
+  const own = ownCluster(3);
+  conforms("RedisSaver on a cluster", (keyPrefix) => new RedisSaver({ client: own.client, keyPrefix }));
 });

@@ -66,16 +66,6 @@ describe("The thread of a session", () => {
     expect(reads).toBe(4);
   });
 
-  it("goes with the owner that is erased, and others' threads stay", async () => {
-    await begin("ann-1", "ann");
-    await begin("ann-2", "ann");
-    await begin("bob-1", "bob");
-    await memory.sessions.deleteOwner("ann");
-    expect(await saver.getTuple(at("ann-1"))).toBeUndefined();
-    expect(await saver.getTuple(at("ann-2"))).toBeUndefined();
-    expect(await saver.getTuple(at("bob-1"))).toBeDefined();
-  });
-
   it("that has no session goes with the owner that it names", async () => {
     await put("alone", "cid");
     await put("alone too", "cid");

@@ -11,7 +11,7 @@ import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 import { ToolModel } from "../support/agents.js";
 import { ownServer } from "../support/own-server.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { all } from "./compared-saver.js";
+import { all } from "../support/all.js";
 
 /** 400 bytes that no other call has. */
 const content = (seed: number) => `${seed} `.padEnd(400, "words of a message that is as long as most are ");

@@ -8,7 +8,7 @@ import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { all } from "./compared-saver.js";
+import { all } from "../support/all.js";
 
 /** How many processes are killed for each durability, one after the other. */
 const kills = Number(process.env["THREAD_KILLS"] ?? propertyRuns(1));

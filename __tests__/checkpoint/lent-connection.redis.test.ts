@@ -52,18 +52,6 @@ describe("A saver on the connection of a memory", () => {
     await expect(saver.getTuple(config)).rejects.toMatchObject({ code: "closed" });
   });
 
-  it("tells the memory's listener of its round trips", async () => {
-    const operations: string[] = [];
-    const memory = new RedisChatMemory({
-      client: own.client,
-      onEvent: (event) => void (event.type === "command" && operations.push(event.operation)),
-    });
-    const saver = new RedisSaver({ memory });
-    await saver.getTuple({ configurable: { thread_id: uniquePrefix() } });
-    expect(operations).toEqual(["getTuple"]);
-    await memory.close();
-  });
-
   it("refuses a memory that keeps its sessions elsewhere, and options that the memory has", () => {
     const inMemory = new RedisChatMemory({ store: new InMemorySessionStore() });
     expect(() => new RedisSaver({ memory: inMemory })).toThrow(/must be a RedisChatMemory on Redis/);

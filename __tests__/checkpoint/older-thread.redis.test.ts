@@ -6,7 +6,7 @@ import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { threadKeys } from "../../src/store/redis/keys.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
-import { all } from "./compared-saver.js";
+import { all } from "../support/all.js";
 
 /** A step of a thread's life: a call of one of three savers, or what a failover to an older replica does. */
 type Step =

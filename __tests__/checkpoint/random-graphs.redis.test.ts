@@ -5,7 +5,8 @@ import { randomUUID } from "node:crypto";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { all, ComparedSaver } from "./compared-saver.js";
+import { ComparedSaver } from "./compared-saver.js";
+import { all } from "../support/all.js";
 import { graphs, RunningGraph, textOf, type DrawnGraph } from "./drawn-graphs.js";
 
 const kinds = ["ask", "ask", "resume", "resume", "go on", "stop", "update", "replay", "fork", "copy", "look"] as const;

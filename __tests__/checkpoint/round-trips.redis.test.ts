@@ -1,10 +1,11 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { randomUUID } from "node:crypto";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
-import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
-import { all } from "./compared-saver.js";
+import { ownServer } from "../support/own-server.js";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
+import { all } from "../support/all.js";
 
 const meta = { source: "loop", step: 0, parents: {} } as const;
 
@@ -16,12 +17,11 @@ function showing(count: number, from = 0): Checkpoint {
 }
 
 describe("A saver's round trips", () => {
-  let server: PrivateRedis;
+  const own = ownServer(startRedis);
   let client: Redis;
   let trips = 0;
-  beforeAll(async () => {
-    server = await startRedis();
-    client = new Redis(server.url);
+  beforeAll(() => {
+    ({ client } = own);
     // Every command of the saver is a round trip of its own: it uses no pipelines.
     const call = client.call.bind(client) as (...args: unknown[]) => Promise<unknown>;
     client.call = ((...args: unknown[]) => {
@@ -32,11 +32,6 @@ describe("A saver's round trips", () => {
       throw new Error("A saver sends no pipelines.");
     });
   });
-  afterAll(async () => {
-    client?.disconnect();
-    await server?.stop();
-  });
-
   const tripsOf = async (work: () => Promise<unknown>) => {
     const before = trips;
     await work();

@@ -85,6 +85,6 @@ describe.each([
         await saver.compareAll(thread);
       }
     });
-    await fc.assert(property, { numRuns: propertyRuns(10) });
+    await fc.assert(property, { numRuns: propertyRuns(10), examples: [[{ [referenceKey]: { i: "0" } }]] });
   });
 });

@@ -238,11 +238,7 @@ describe("a record that cannot be read", () => {
     ["with a version that is no number", '{"type":"human","data":{"content":"secret"},"meta":{"v":"1"}}'],
   ])("because it is %s names the position and never the content", (_, record) => {
     const error = errorOf(record, 41);
-    expect(error).toMatchObject({
-      code: "corrupt",
-      position: 41,
-      message: expect.stringContaining("at position 41") as string,
-    });
+    expect(error).toMatchObject({ code: "corrupt", position: 41, message: expect.stringContaining("at position 41") });
     expect(`${error.message} ${String(error.cause)}`).not.toContain("secret");
   });
 

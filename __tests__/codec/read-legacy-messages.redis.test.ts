@@ -1,6 +1,5 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { readLegacyMessages } from "../../src/store/codec/read-legacy-messages.js";
-import { ConfigurationError, RecordError, StoreError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
@@ -69,11 +68,11 @@ describe("a list that @langchain/redis or @langchain/community wrote", () => {
     ["current", { lRange: () => [], sendCommand: () => [] }],
     ["legacy", { lrange: () => true, sendCommand: () => true }],
   ])("is not read by a node-redis client in its %s form, which the error names", async (_, nodeRedis) => {
-    const error: unknown = await readLegacyMessages({ client: nodeRedis as never, key }).catch(
-      (reason: unknown) => reason,
-    );
-    expect(ConfigurationError.isInstance(error)).toBe(true);
-    expect(error).toMatchObject({ option: "client", message: expect.stringContaining("is a node-redis client") });
+    await expect(readLegacyMessages({ client: nodeRedis as never, key })).rejects.toMatchObject({
+      name: "ConfigurationError",
+      option: "client",
+      message: expect.stringContaining("is a node-redis client"),
+    });
   });
 
   it.each([0, 1, 99, 100, 101, 350])("of %d messages is read whole", async (count) => {
@@ -126,18 +125,24 @@ describe("a list that @langchain/redis or @langchain/community wrote", () => {
     const notANumber = '{"type":"human","data":{"content":"q","response_metadata":{"avg_logprobs":NaN}}}';
     await client.lpush(key, JSON.stringify(human("a").toDict()), notANumber);
     for (const options of [{}, { strict: true, onEvent: () => undefined }]) {
-      const error: unknown = await readLegacyMessages({ client, key, ...options }).catch((reason: unknown) => reason);
-      expect(RecordError.isInstance(error)).toBe(true);
-      expect(error).toMatchObject({ code: "corrupt", position: 1, message: expect.stringContaining("NaN") as string });
+      await expect(readLegacyMessages({ client, key, ...options })).rejects.toMatchObject({
+        name: "RecordError",
+        code: "corrupt",
+        position: 1,
+        message: expect.stringContaining("NaN") as string,
+      });
     }
     expect(texts(await readLegacyMessages({ client, key, strict: false }))).toEqual(["a"]);
   });
 
   it("throws if the key holds something else", async () => {
     await client.set(key, "x");
-    const error: unknown = await readLegacyMessages({ client, key }).catch((reason: unknown) => reason);
-    expect(StoreError.isInstance(error)).toBe(true);
-    expect(error).toMatchObject({ code: "wrong_type", operation: "readLegacyMessages", sessionId: key });
+    await expect(readLegacyMessages({ client, key })).rejects.toMatchObject({
+      name: "StoreError",
+      code: "wrong_type",
+      operation: "readLegacyMessages",
+      sessionId: key,
+    });
   });
 
   it("is left as it is", async () => {
@@ -154,8 +159,9 @@ describe("a list that @langchain/redis or @langchain/community wrote", () => {
     ["onEvent", { key: "k", onEvent: null }],
     ["sessionId", { key: "k", sessionId: "k" }],
   ])("is not read with a wrong option %s", async (option, options) => {
-    const error: unknown = await readLegacyMessages({ client, ...options } as never).catch((reason: unknown) => reason);
-    expect(ConfigurationError.isInstance(error)).toBe(true);
-    expect(error).toMatchObject({ option });
+    await expect(readLegacyMessages({ client, ...options } as never)).rejects.toMatchObject({
+      name: "ConfigurationError",
+      option,
+    });
   });
 });

@@ -10,6 +10,7 @@ import { around } from "../../src/store/contract/groups.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKey, testKeys } from "../support/test-keys.js";
+import { all } from "../support/all.js";
 
 const client = sharedClient();
 
@@ -66,11 +67,8 @@ describe.each(["Redis", "memory"])("the data key of a session in a store in %s",
     const memory = process();
     await memory.history("s").addMessages(turn("1"));
     await memory.history("s").fork("copy");
-    const lines: string[] = [];
-    for await (const line of memory.sessions.export("s")) {
-      lines.push(line.replaceAll('"s"', '"imported"'));
-    }
-    await memory.sessions.import(lines);
+    const lines = await all(memory.sessions.export("s"));
+    await memory.sessions.import(lines.map((line) => line.replaceAll('"s"', '"imported"')));
     const keys = await Promise.all(["s", "copy", "imported"].map(keyOf));
     expect(new Set(keys).size).toBe(3);
     for (const id of ["copy", "imported"]) {

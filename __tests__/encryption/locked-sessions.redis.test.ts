@@ -1,5 +1,3 @@
-import { withKey } from "../../testing/session-store/store-case.js";
-import { readLog } from "../../src/store/contract/copies.js";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
 import type { OwnerExportOptions } from "../../src/memory/sessions/requests.js";
@@ -10,6 +8,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKey, testKeys } from "../support/test-keys.js";
+import { all } from "../support/all.js";
 
 const client = sharedClient();
 
@@ -64,11 +63,7 @@ describe.each(["Redis", "memory"])("sessions whose key is missing, in a store in
     await seeded();
     const { sessions } = memoryWith(encryption);
     const exported = async (id: string) => {
-      const lines: string[] = [];
-      for await (const line of sessions.export(id)) {
-        lines.push(line);
-      }
-      return lines;
+      return all(sessions.export(id));
     };
     const refused = { name: "EncryptionError", code };
     await expect(sessions.get("sealed")).rejects.toMatchObject(refused);
@@ -108,25 +103,6 @@ describe.each(["Redis", "memory"])("sessions whose key is missing, in a store in
     const written = lines.splice(0).length;
     await expect(collect()).rejects.toMatchObject({ name: "EncryptionError", code: "unknown_key" });
     expect(lines).toHaveLength(written);
-  });
-
-  it("have forks that are sealed, read as their source and stand in the owner's list", async () => {
-    await seeded();
-    const memory = memoryWith(testKeys("k1"));
-    await memory.history("sealed", ann).fork("copy", { title: "Secret branch" });
-    await memory.drain();
-    expect(await memory.history("copy", ann).getMessages()).toEqual(turn);
-    const { sessions } = await memory.sessions.list(ann);
-    expect(sessions[0]).toMatchObject({ sessionId: "copy", title: "Secret branch", metadata: { a: "secret" } });
-    const stored = [
-      await readLog(store, await withKey(store, { id: "copy" })),
-      await store.lists!.describe({ id: "copy" }),
-    ];
-    expect(JSON.stringify(stored)).not.toMatch(/[sS]ecret/);
-    await expect(memoryWith(testKeys("k1")).history("copy", { owner: "bob" }).getPage()).rejects.toMatchObject({
-      code: "other_owner",
-    });
-    await expect(memoryWith().history("copy").getMessages()).rejects.toMatchObject({ code: "unknown_key" });
   });
 
   it("are no titles that look encrypted", async () => {

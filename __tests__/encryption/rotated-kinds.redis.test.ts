@@ -15,6 +15,7 @@ import { ownServer } from "../support/own-server.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 import { testKey, testKeys } from "../support/test-keys.js";
+import { all } from "../support/all.js";
 
 const client = sharedClient();
 const closed = closedAfterEach();
@@ -61,10 +62,7 @@ async function writeEach({ memory, store, graph, asking }: Doors) {
 async function expectWhole({ memory, store, graph, asking }: Doors) {
   expect(await memory.history("s").getMessages()).toHaveLength(1);
   expect((await asking.getState(thread("s"))).tasks[0]?.interrupts[0]?.value).toBe("secret ask");
-  const states = [];
-  for await (const state of graph.getStateHistory(thread("t"))) {
-    states.push(state);
-  }
+  const states = await all(graph.getStateHistory(thread("t")));
   expect(states).toHaveLength(3);
   const resumed = await asking.invoke(new Command({ resume: "yes" }), thread("s"));
   expect(resumed.messages.map(({ text }) => text)).toEqual(["secret question", "secret yes"]);

@@ -1,7 +1,9 @@
 import { coverageOf, coverageText } from "../../tools/faults/journal/coverage.js";
 import type { Call } from "../../tools/faults/journal/read-journals.js";
 import { readRuns } from "../../tools/faults/journal/runs.js";
-import { amounts, append, at, final } from "./checked-runs.js";
+import { amounts, append, at, final, figures } from "./checked-runs.js";
+import type { FailoverWindow } from "../../tools/faults/checking/failover-windows.js";
+import type { FinalSession } from "../../tools/faults/checking/session-case.js";
 
 const view = (asked: number, runs: string, more: Partial<Call> = {}) =>
   at(asked, { do: "view", answer: { runs, ...more.answer }, ...more });
@@ -160,5 +162,104 @@ describe("The checker of summaries", () => {
     expect(amounts([...calls, summarize(30, "0-0"), summarize(60, "1-0")], final(log))).toEqual({ wrongSummaries: 1 });
     // The first was killed: nobody knows how long it would have taken.
     expect(amounts([...calls, summarize(30, "0-0", Infinity), summarize(60, "1-0")], final(log))).toEqual({});
+  });
+});
+
+describe("The checker of turns that hold their session", () => {
+  const steps = (turn: string, held: boolean) => at(0, { turn, count: 2, told: 90, ok: false, steps: true, held });
+  const found = (log: string, windows: FailoverWindow[] = []) =>
+    figures([steps("a", true), steps("b", true), steps("c", false)], final(log), windows);
+
+  it("finds nothing where they follow each other, or where a turn that did not hold it stands inside", () => {
+    expect(found("a:0-1 b:0-1")).toEqual([]);
+    expect(found("a:0-0 b:0-1")).toEqual([]);
+    expect(found("a:0-0 c:0-1 a:1-1 b:0-1")).toEqual([]);
+  });
+
+  it("counts those that stand inside each other, unless a replica took over", () => {
+    expect(found("a:0-0 b:0-1 a:1-1")).toEqual(["mixedTurns"]);
+    expect(found("a:0-0 b:0-0 a:1-1 b:1-1")).toEqual(["mixedTurns"]);
+    expect(found("a:0-0 b:0-1 a:1-1", [{ from: 10, to: 20 }])).toEqual([]);
+  });
+});
+
+type More = Partial<FinalSession> & { readonly windows?: FailoverWindow[] };
+const found = (calls: Call[], log: string, { windows, ...more }: More = {}) =>
+  amounts(calls, final(log, more), windows);
+
+describe("Turns that are written step by step", () => {
+  const step = (more: Partial<Call> = {}) => append(0, "a", { count: 4, steps: true, told: 50, ...more });
+
+  it("are counted where a step is missing, stands twice or in another order", () => {
+    expect(found([step()], "a:0-2")).toEqual({ lost: 1 });
+    expect(found([step({ ok: false })], "a:1-2")).toEqual({ torn: 1 });
+    expect(found([step()], "a:0-0 a:2-3 a:1-1")).toEqual({ torn: 1 });
+    expect(found([step()], "a:0-1 a:1-3")).toEqual({ doubled: 1 });
+  });
+});
+
+describe("Turns that take the place of others", () => {
+  const replace = (asked: number, more: Partial<Call> = {}) =>
+    at(asked, { do: "replace", turn: "c", count: 2, replaces: "b", ...more });
+  const calls = [append(0, "a"), append(10, "b")];
+
+  it("excuse what they replaced, and not themselves", () => {
+    expect(found([...calls, replace(20)], "a:0-1 c:0-1")).toEqual({});
+    expect(found([...calls, replace(20)], "c:0-1")).toEqual({ lost: 2 });
+    expect(found([...calls, replace(20)], "a:0-1")).toMatchObject({ lost: 2 });
+    expect(found([...calls, replace(20, { ok: false, told: Infinity })], "a:0-1 b:0-1")).toEqual({});
+  });
+});
+
+describe("Sessions that discard what leaves the view", () => {
+  const calls = [append(0, "a"), append(10, "b"), append(20, "c")];
+
+  it("are counted where anything else is missing", () => {
+    expect(found(calls, "a:0-1 c:0-1", { discarded: 2 })).toEqual({ lost: 2 });
+    expect(found(calls, "a:0-1 b:0-0 c:0-1", { discarded: 2 })).toMatchObject({ torn: 1 });
+  });
+
+  it("are counted where a discarded turn was stored again", () => {
+    expect(found(calls, "c:0-1 a:0-1", { discarded: 4 })).toMatchObject({ doubled: 2, reordered: 1 });
+  });
+
+  it("are checked for how many messages a summary stands for", () => {
+    const tokens = readRuns("c:0-1");
+    const view = { start: 0, head: [], tokens, issues: [], covered: [coverageOf(readRuns("a:0-1 b:0-1"))] };
+    expect(found(calls, "c:0-1", { discarded: 4, view })).toEqual({});
+    expect(found(calls, "c:0-1", { discarded: 3, view })).toEqual({ wrongSummaries: 1 });
+  });
+});
+
+describe("An answer that was stored behind a later turn", () => {
+  const append = (asked: number, turn: string, count: number) => at(asked, { turn, count });
+  const slow = (asked: number, turn: string, count: number, told: number) =>
+    at(asked, { turn, count, told, steps: true, door: "agent", client: "1-0" });
+  const view = (asked: number, runs: string, covered?: string) => {
+    const said = covered === undefined ? {} : { covered: [coverageText(coverageOf(readRuns(covered)))] };
+    return at(asked, { do: "view", answer: { runs, ...said } });
+  };
+
+  /** What the checker says of a session that nobody reduces any more. */
+  const found = (calls: Call[], log: string, more?: Partial<FinalSession>) => figures(calls, final(log, more));
+
+  // An agent's question `b` waited while `c` and `d` were stored; its view begins behind two messages of `a`.
+  const calls = [append(0, "a", 4), slow(10, "b", 4, 60), append(20, "c", 2), append(30, "d", 6)];
+  const log = "a:0-3 b:0-0 c:0-1 d:0-5 b:1-3";
+
+  it("is counted where a summary leaves it out, or stands for it while the view shows it", () => {
+    const wrong = ["wrongSummaries"];
+    expect(found([...calls, view(70, "d:2-5", "a:0-3 b:0-0 c:0-1 d:0-1")], log)).toEqual(wrong);
+    expect(found([...calls, view(70, "b:0-3 c:0-1 d:0-5", "a:0-3 b:0-0")], log)).toEqual(wrong);
+    expect(found([...calls, view(70, "c:0-1 d:0-5 b:1-3", "a:0-3")], log)).toEqual(wrong);
+    expect(found([...calls, view(70, "a:2-3 b:0-3 c:0-1 d:0-5", "a:0-0")], log)).toEqual(wrong);
+  });
+
+  it("is no newer than its question: a view may lack it, and a client may see it go", () => {
+    expect(found([...calls, view(65, "a:2-3 b:0-3 c:0-1 d:0-5"), view(75, "d:2-5")], log)).toEqual([]);
+    expect(found([...calls, view(75, "b:0-3 c:0-1")], log)).toEqual(["invalidViews"]);
+    expect(found([...calls, view(15, "a:0-3"), view(75, "a:2-3 b:0-3")], log)).toEqual(["invalidViews"]);
+    const reads = [view(65, "b:0-3 c:0-1 d:0-5"), view(75, "b:0-3 c:0-1")];
+    expect(found([...calls, ...reads], log)).toEqual(["invalidViews", "staleReads"]);
   });
 });

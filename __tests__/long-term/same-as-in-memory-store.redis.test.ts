@@ -1,12 +1,11 @@
 import { InMemoryStore, type Item, type Operation } from "@langchain/langgraph-checkpoint";
 import * as fc from "fast-check";
-import { Cluster } from "ioredis";
 import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import type { ItemStoreSettings } from "../../src/langgraph/long-term/redis-store.js";
-import { startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
+import { ownCluster } from "../support/own-cluster.js";
 
 const label = fc.constantFrom("a", "b", "ab", "users");
 const labels = (minLength: number) => fc.array(label, { minLength, maxLength: 3 });
@@ -127,18 +126,9 @@ describe("Long-term memory says what LangGraph's InMemoryStore says", () => {
 });
 
 describe("Long-term memory on a cluster", () => {
-  let cluster: PrivateCluster;
-  let client: Cluster;
-  beforeAll(async () => {
-    cluster = await startCluster(3);
-    client = new Cluster([...cluster.nodes]);
-  });
-  afterAll(async () => {
-    client?.disconnect();
-    await cluster?.stop();
-  });
+  const own = ownCluster(3);
 
   it("says what LangGraph's InMemoryStore says", async () => {
-    await runsOf(propertyRuns(25), (keyPrefix) => new RedisStore({ client, keyPrefix }));
+    await runsOf(propertyRuns(25), (keyPrefix) => new RedisStore({ client: own.client, keyPrefix }));
   });
 });

@@ -1,22 +1,15 @@
 import { expectTombstone } from "../support/tombstones.js";
-import { Redis } from "ioredis";
-import { ownerKey } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import { forkOf, record, records, type Copying } from "../../testing/session-store/store-case.js";
-import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { forkOf, records } from "../../testing/session-store/store-case.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const guardMs = 60_000;
 const list = records("a", 1_200);
 
 describe("a copy whose source is erased before it is complete", () => {
-  let client: Redis;
+  const client = sharedClient();
   let store: RedisSessionStore;
   let keyPrefix: string;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
-  afterAll(() => client.disconnect());
   beforeEach(async () => {
     keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
@@ -24,26 +17,17 @@ describe("a copy whose source is erased before it is complete", () => {
   });
   afterEach(() => store.close());
 
-  /** Copies records as they are, and calls the function at the copy of one of them. */
-  function copying(at: number, call: () => void): Copying {
-    return {
-      copyRecord: (text, position) => {
-        if (position === at) {
-          call();
-        }
-        const { id, digest } = record(`a${position + 1}`);
-        return { record: text, identity: { id, digest } };
-      },
-    };
-  }
   const staged = () => client.keys(`${keyPrefix}:*:staged:*`);
 
   it("leaves nothing of itself, and does not become a session", async () => {
     let erasing: Promise<unknown> | undefined;
-    const request = copying(100, () => {
-      erasing ??= store.lists.eraseOwners({ owners: ["ann"], unlisted: true, guardMs });
-    });
-    const outcome = await forkOf(store, { id: "source" }, { id: "copy" }, request).catch(
+    const copyRecord = (text: string, position: number) => {
+      if (position === 100) {
+        erasing ??= store.lists.eraseOwners({ owners: ["ann"], unlisted: true, guardMs });
+      }
+      return { record: text, identity: list[position] };
+    };
+    const outcome = await forkOf(store, { id: "source" }, { id: "copy" }, { copyRecord }).catch(
       ({ code }: { code: string }) => code,
     );
     await erasing;
@@ -54,30 +38,6 @@ describe("a copy whose source is erased before it is complete", () => {
     for (const key of await client.keys(`${keyPrefix}*`)) {
       await expectTombstone(client, key);
     }
-  });
-
-  it.each([
-    ["the same owner", undefined],
-    ["another owner", "bob"],
-  ])("does not become a session of %s when the erasure has ended", async (_, owner) => {
-    let isHeld = false;
-    const held = interceptedClient(client, async (send, [, keys]) => {
-      // The last step has the keys of the copy, and of the session that it becomes.
-      if (Number(keys) === 6) {
-        isHeld = true;
-        await store.lists.eraseOwners({ owners: ["ann"], unlisted: true, guardMs });
-      }
-      return send();
-    });
-    const slow = new RedisSessionStore({ client: held, keyPrefix });
-    const request = copying(-1, () => undefined);
-    const target = { id: "copy", ...(owner !== undefined && { owner }) };
-    await expect(forkOf(slow, { id: "source" }, target, request)).rejects.toMatchObject({ code: "erased" });
-    expect(isHeld).toBe(true);
-    expect((await store.readView({ id: "copy" })).epoch).toBe("");
-    expect(await staged()).toEqual([]);
-    await slow.close();
-    expect(await client.exists(ownerKey(keyPrefix, "ann"))).toBe(0);
   });
 
   it("is erased with it where its process died", async () => {

@@ -1,16 +1,18 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { Cluster, type Redis } from "ioredis";
+import type { Cluster } from "ioredis";
+import { type Redis } from "ioredis";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
-import { beginMove, startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
+import { beginMove } from "../../tools/testkit/servers/redis-cluster.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { doors, secret } from "../support/doors.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 import { testKeys } from "../support/test-keys.js";
 import { expectTombstone } from "../support/tombstones.js";
+import { ownCluster } from "../support/own-cluster.js";
 
 const closed = closedAfterEach();
 
@@ -82,18 +84,10 @@ describe.each(forms)("behind %s (encrypted: %s)", (name, isEncrypted) => {
 });
 
 describe("in a Cluster whose slot is being moved", () => {
-  let cluster: PrivateCluster;
-  let client: Cluster;
-  beforeAll(async () => {
-    cluster = await startCluster(2);
-    client = new Cluster([...cluster.nodes]);
-  });
-  afterAll(async () => {
-    client.disconnect();
-    await cluster.stop();
-  });
+  const own = ownCluster(2);
 
   it.each(forms)("nothing is left behind %s (encrypted: %s) of what all doors stored", async (name, isEncrypted) => {
+    const { cluster, client } = own;
     const { keyPrefix, memory } = await begin(client, isEncrypted);
     for (const [door, write] of allDoors) {
       await write(memory, `t-${door.replace(/\W/g, "")}`);

@@ -3,14 +3,16 @@ import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { redisRuns, type Run, type RunItem } from "langchain-redis-memory/runs";
-import { Cluster, type Redis } from "ioredis";
-import { beginMove, startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
+import type { Cluster } from "ioredis";
+import { type Redis } from "ioredis";
+import { beginMove } from "../../tools/testkit/servers/redis-cluster.js";
 import { ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 import { testKeys } from "../support/test-keys.js";
 import { expectTombstone } from "../support/tombstones.js";
+import { ownCluster } from "../support/own-cluster.js";
 
 const marker = "zebra-marker-42";
 const guardMs = 600_000;
@@ -56,25 +58,16 @@ describe("on one server", () => {
 });
 
 describe("in a Cluster whose slot is being moved", () => {
-  let cluster: PrivateCluster;
-  let client: Cluster;
-  beforeAll(async () => {
-    cluster = await startCluster(2);
-    client = new Cluster([...cluster.nodes]);
-  });
-  afterAll(async () => {
-    client.disconnect();
-    await cluster.stop();
-  });
+  const own = ownCluster(2);
   const move = async (key: string) => {
-    const { moveAllKeys, finish } = await beginMove(cluster, key);
+    const { moveAllKeys, finish } = await beginMove(own.cluster, key);
     return async () => {
       await moveAllKeys();
       await finish();
     };
   };
   describe.each(["delete", "deleteOwner", "clear"] as const)("behind %s", (erase) =>
-    itLeavesNothing(erase, () => ({ client, kept, masters: () => client.nodes("master"), move })),
+    itLeavesNothing(erase, () => ({ client: own.client, kept, masters: () => own.client.nodes("master"), move })),
   );
 });
 

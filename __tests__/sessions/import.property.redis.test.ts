@@ -11,6 +11,7 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { anyMessage, anyText } from "../support/message-arbitraries.js";
 import { testKeys } from "../support/test-keys.js";
+import { all } from "../support/all.js";
 
 /** More with IMPORT_RUNS=2000. */
 const runs = Number(process.env["IMPORT_RUNS"] ?? 32);
@@ -69,11 +70,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
 );
 
 async function linesOf(memory: RedisChatMemory): Promise<string[]> {
-  const lines: string[] = [];
-  for await (const line of memory.sessions.export("s")) {
-    lines.push(line);
-  }
-  return lines;
+  return all(memory.sessions.export("s"));
 }
 
 /** Redis says how long a session lives, not until when: two looks at it may differ by a millisecond. */

@@ -4,6 +4,7 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { creating, wholeState } from "../../testing/session-store/copy-cases.js";
 import { records } from "../../testing/session-store/store-case.js";
 import { ai, human } from "../support/messages.js";
+import { all } from "../support/all.js";
 
 const open = () => new RedisChatMemory({ store: new InMemorySessionStore({ limits: { maxMessageBytes: 20_000 } }) });
 
@@ -13,9 +14,7 @@ async function exported(): Promise<string[]> {
   const lines: string[] = [];
   for (const id of ["a", "b", "c"]) {
     await memory.history(id, { owner: "ann", title: `T ${id}` }).addMessages([human("secret question"), ai("answer")]);
-    for await (const line of memory.sessions.export(id)) {
-      lines.push(line);
-    }
+    lines.push(...(await all(memory.sessions.export(id))));
   }
   return lines;
 }
@@ -33,10 +32,7 @@ describe("an import of sessions", () => {
     const state = { ...wholeState, start: 2, headCount: 1 };
     const [from, to] = [new InMemorySessionStore(), new InMemorySessionStore()];
     await from.copies.create({ id: "a", owner: "ann" }, creating(state, records("a", 3)));
-    const lines: string[] = [];
-    for await (const line of new RedisChatMemory({ store: from }).sessions.export("a")) {
-      lines.push(line);
-    }
+    const lines = await all(new RedisChatMemory({ store: from }).sessions.export("a"));
     await new RedisChatMemory({ store: to }).sessions.import(lines);
     const [source, copy] = await Promise.all([from, to].map((store) => store.copies.read({ id: "a" })));
     expect(copy).toEqual({ ...source, epoch: copy!.epoch });

@@ -1,6 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { all } from "../support/all.js";
 
 const redis = sharedClient();
 
@@ -20,20 +21,12 @@ async function withDeepRecord() {
   return { memory, record };
 }
 
-async function linesOf(lines: AsyncIterable<string>): Promise<string[]> {
-  const all: string[] = [];
-  for await (const line of lines) {
-    all.push(line);
-  }
-  return all;
-}
-
 test("a record of any depth is exported as text, and with it all sessions of its owner", async () => {
   const { memory, record } = await withDeepRecord();
-  const lines = (await linesOf(memory.sessions.exportOwner("ann"))).map((line) => JSON.parse(line) as object);
+  const lines = (await all(memory.sessions.exportOwner("ann"))).map((line) => JSON.parse(line) as object);
   expect(lines.filter((line) => "type" in line && line.type === "end")).toHaveLength(3);
   expect(lines).toContainEqual(expect.objectContaining({ type: "record", sessionId: "b", record }));
-  expect(await linesOf(memory.sessions.export("b"))).toHaveLength(3);
+  expect(await all(memory.sessions.export("b"))).toHaveLength(3);
 });
 
 test.each([
@@ -48,8 +41,8 @@ test.each([
   const { memory } = await withDeepRecord();
   const rejected = jest.fn();
   process.on("unhandledRejection", rejected);
-  const lines = await linesOf(memory.sessions.export("a"));
-  const more = [...lines, ...(await linesOf(memory.sessions.export("c")))].map((line) => line.replaceAll('"a"', '"x"'));
+  const lines = await all(memory.sessions.export("a"));
+  const more = [...lines, ...(await all(memory.sessions.export("c")))].map((line) => line.replaceAll('"a"', '"x"'));
   await expect(newMemory().sessions.import(more, { onProgress })).rejects.toThrow("The log is down.");
   await new Promise((resolve) => setImmediate(resolve));
   process.off("unhandledRejection", rejected);

@@ -1,4 +1,5 @@
 import { logPages } from "../../src/memory/sessions/read-log.js";
+import { all } from "../support/all.js";
 
 /** A store of one log, which another one follows after some reads. */
 function storeOf(log: readonly string[], { then = log, reads = Infinity } = {}) {
@@ -13,11 +14,7 @@ function storeOf(log: readonly string[], { then = log, reads = Infinity } = {}) 
 }
 
 async function pagesOf(...request: Parameters<typeof logPages>) {
-  const pages: (readonly string[])[] = [];
-  for await (const page of logPages(...request)) {
-    pages.push(page);
-  }
-  return pages;
+  return all(logPages(...request));
 }
 
 describe("the pages of a log", () => {

@@ -141,24 +141,6 @@ describe.each(stores)("the sessions of a memory in %s", (_, open) => {
     expect((await memory.sessions.get("s"))!.usage).toEqual(sums);
     expect(await history.getMessages()).toEqual([]);
   });
-
-  it("are exported with all that is stored, line by line", async () => {
-    const memory = open();
-    await memory
-      .history("s1", { owner: "ann", title: "T" })
-      .append([human("q"), ai("a")], { side: { set: { f: "1" } } });
-    await memory.history("s2", { owner: "ann" }).addMessages([human("q")]);
-    await memory.history("s3", { owner: "bob" }).addMessages([human("q")]);
-    const lines: { type: string; sessionId: string }[] = [];
-    for await (const line of memory.sessions.exportOwner("ann")) {
-      lines.push(JSON.parse(line) as { type: string; sessionId: string });
-    }
-    const of = (id: string) => lines.filter(({ sessionId }) => sessionId === id).map(({ type }) => type);
-    expect(of("s1")).toEqual(["session", "side", "record", "record", "end"]);
-    expect(of("s2")).toEqual(["session", "record", "end"]);
-    expect(of("s3")).toEqual([]);
-    expect(lines.find(({ type }) => type === "session" && lines.length > 0)).toHaveProperty("owner", "ann");
-  });
 });
 
 describe("round trips of sessions with an owner, counted at the socket", () => {

@@ -9,6 +9,10 @@ const call = (id: unknown, changes: object = {}) => ({
 const calling = (...ids: string[]) => ({ role: "assistant", content: null, tool_calls: ids.map((id) => call(id)) });
 const result = (id: unknown) => ({ role: "tool", tool_call_id: id, content: "r" });
 const check = (messages: unknown, rest: object = {}) => checkChatCompletionRequest({ model: "m", messages, ...rest });
+const asked = (content: unknown) => [{ role: "user", content }];
+const answered = (fields: object) => [user, { role: "assistant", ...fields }];
+const missing = (name: string) => `Missing required parameter: '${name}'.`;
+const empty = (name: string) => `Invalid '${name}': empty array.`;
 
 describe("checkChatCompletionRequest accepts", () => {
   it.each<[string, object[]]>([
@@ -55,35 +59,26 @@ describe("checkChatCompletionRequest accepts", () => {
 
 describe("checkChatCompletionRequest refuses", () => {
   it.each<[string, unknown, ...string[]]>([
-    ["no messages", [], "Invalid 'messages': empty array.", "messages", "empty_array"],
+    ["no messages", [], empty("messages"), "messages", "empty_array"],
     [
       "messages that are no list",
       "hi",
       "Invalid type for 'messages': expected an array of objects, but got a string instead.",
     ],
     ["an unknown role", [{ role: "human", content: "q" }], "Invalid value: 'human'. Supported values are: 'system',"],
-    ["a missing role", [{ content: "q" }], "Missing required parameter: 'messages[0].role'."],
-    [
-      "null content",
-      [{ role: "user", content: null }],
-      "Invalid value for 'content': expected a string, got null.",
-      "messages.[0].content",
-    ],
+    ["a missing role", [{ content: "q" }], missing("messages[0].role")],
+    ["null content", asked(null), "Invalid value for 'content': expected a string, got null.", "messages.[0].content"],
     [
       "an answer of nothing",
       [user, { role: "assistant" }],
       "Invalid value for 'content': expected a string, got null.",
       "messages.[1].content",
     ],
-    ["an empty list as content", [{ role: "user", content: [] }], "Invalid 'messages[0].content': empty array."],
-    [
-      "content of another type",
-      [{ role: "user", content: 1 }],
-      "expected one of a string or array of objects, but got an integer",
-    ],
+    ["an empty list as content", asked([]), empty("messages[0].content")],
+    ["content of another type", asked(1), "expected one of a string or array of objects, but got an integer"],
     [
       "a foreign content part",
-      [user, { role: "assistant", content: [{ type: "tool_use" }] }],
+      answered({ content: [{ type: "tool_use" }] }),
       "Invalid value: 'tool_use'. Supported values are: 'text' and 'refusal'.",
     ],
     [
@@ -91,20 +86,12 @@ describe("checkChatCompletionRequest refuses", () => {
       [user, calling("a"), { ...result("a"), content: [{ type: "image_url", image_url: { url: "u" } }] }],
       "messages[2].content[0].type",
     ],
-    [
-      "a part without text",
-      [{ role: "user", content: [{ type: "text" }] }],
-      "Missing required parameter: 'messages[0].content[0].text'.",
-    ],
-    ["a part whose text is null", [{ role: "user", content: [{ type: "text", text: null }] }], "invalid_type"],
-    [
-      "a part without a type",
-      [{ role: "user", content: [{}] }],
-      "Missing required parameter: 'messages[0].content[0].type'.",
-    ],
+    ["a part without text", asked([{ type: "text" }]), missing("messages[0].content[0].text")],
+    ["a part whose text is null", asked([{ type: "text", text: null }]), "invalid_type"],
+    ["a part without a type", asked([{}]), missing("messages[0].content[0].type")],
     [
       "a picture without address",
-      [{ role: "user", content: [{ type: "image_url", image_url: {} }] }],
+      asked([{ type: "image_url", image_url: {} }]),
       "messages[0].content[0].image_url.url",
     ],
     [
@@ -116,46 +103,29 @@ describe("checkChatCompletionRequest refuses", () => {
     ],
     ["an empty name", [{ ...user, name: "" }], "empty_string"],
     ["a long name", [{ ...user, name: "n".repeat(65) }], "string_above_max_length"],
-    [
-      "an empty list of calls",
-      [user, { role: "assistant", content: "a", tool_calls: [] }],
-      "Invalid 'messages[1].tool_calls': empty array.",
-    ],
-    [
-      "calls that are no list",
-      [user, { role: "assistant", content: "a", tool_calls: {} }],
-      "invalid_type",
-      "messages[1].tool_calls",
-    ],
+    ["an empty list of calls", answered({ content: "a", tool_calls: [] }), empty("messages[1].tool_calls")],
+    ["calls that are no list", answered({ content: "a", tool_calls: {} }), "invalid_type", "messages[1].tool_calls"],
     [
       "a call id of 41 characters",
       [user, calling("x".repeat(41))],
       "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40",
       "string_above_max_length",
     ],
-    [
-      "a call without id",
-      [user, { role: "assistant", tool_calls: [call(undefined)] }],
-      "Missing required parameter: 'messages[1].tool_calls[0].id'.",
-    ],
+    ["a call without id", answered({ tool_calls: [call(undefined)] }), missing("messages[1].tool_calls[0].id")],
     [
       "a call of another kind",
-      [user, { role: "assistant", tool_calls: [{ ...call("a"), type: "tool_call" }] }],
+      answered({ tool_calls: [{ ...call("a"), type: "tool_call" }] }),
       "messages[1].tool_calls[0].type",
     ],
     [
       "a function without name",
-      [user, { role: "assistant", tool_calls: [call("a", { name: "" })] }],
+      answered({ tool_calls: [call("a", { name: "" })] }),
       "Invalid 'messages[1].tool_calls[0].function.name': empty string.",
     ],
-    [
-      "an odd function name",
-      [user, { role: "assistant", tool_calls: [call("a", { name: "look up" })] }],
-      "invalid_value",
-    ],
+    ["an odd function name", answered({ tool_calls: [call("a", { name: "look up" })] }), "invalid_value"],
     [
       "arguments that are an object",
-      [user, { role: "assistant", tool_calls: [call("a", { arguments: {} })] }],
+      answered({ tool_calls: [call("a", { arguments: {} })] }),
       "Invalid type for 'messages[1].tool_calls[0].function.arguments': expected a string, but got an object instead.",
     ],
     [
@@ -170,11 +140,7 @@ describe("checkChatCompletionRequest refuses", () => {
       "messages.[4].role",
     ],
     ["a result of another call", [user, calling("a"), result("a"), result("b")], "messages.[3].tool_call_id"],
-    [
-      "a result without id",
-      [user, calling("a"), result(undefined)],
-      "Missing required parameter: 'messages[2].tool_call_id'.",
-    ],
+    ["a result without id", [user, calling("a"), result(undefined)], missing("messages[2].tool_call_id")],
     [
       "calls without results",
       [user, calling("a", "b"), user],
@@ -201,18 +167,14 @@ describe("checkChatCompletionRequest refuses", () => {
   it.each<[string, unknown, string]>([
     ["no body", undefined, "could not parse the JSON body"],
     ["no model", { messages: [user] }, "you must provide a model parameter"],
-    ["no list of messages", { model: "m" }, "Missing required parameter: 'messages'."],
+    ["no list of messages", { model: "m" }, missing("messages")],
     ["an empty list of tools", { model: "m", messages: [user], tools: [] }, "[] is too short - 'tools'"],
     [
       "a tool with an odd name",
       { model: "m", messages: [user], tools: [{ type: "function", function: { name: "a b" } }] },
       "tools[0].function.name",
     ],
-    [
-      "a tool without a name",
-      { model: "m", messages: [user], tools: [{}] },
-      "Missing required parameter: 'tools[0].function.name'.",
-    ],
+    ["a tool without a name", { model: "m", messages: [user], tools: [{}] }, missing("tools[0].function.name")],
   ])("a request with %s", (_, body, text) => {
     expect(checkChatCompletionRequest(body)?.message).toContain(text);
   });

@@ -3,7 +3,7 @@ import { tool as defineTool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
 import { z } from "zod";
 import { startOpenAIServer, type OpenAIServer, type OpenAIServerOptions } from "../../testing/openai-server.js";
-import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+import { ai, human, system, tool } from "../support/messages.js";
 
 const servers: OpenAIServer[] = [];
 
@@ -98,21 +98,10 @@ describe("the OpenAI test server, with ChatOpenAI", () => {
     },
   );
 
-  it.each<[string, BaseMessage[], string]>([
-    [
-      "a result without a call",
-      [human("q"), tool("a")],
-      "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'",
-    ],
-    ["an interrupted call", [human("q"), aiCalls("a"), human("q")], "did not have response messages: a"],
-    [
-      "a call id of 41 characters",
-      [human("q"), aiCalls("x".repeat(41)), tool("x".repeat(41))],
-      "Expected a string with maximum length 40",
-    ],
-  ])("refuses %s with status 400 and the service's words", async (_, messages, text) => {
+  it("refuses a request with status 400 and the service's words", async () => {
     const { server, model } = await start();
-    await expect(model.invoke(messages)).rejects.toMatchObject({
+    const text = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'";
+    await expect(model.invoke([human("q"), tool("a")])).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining(text) as string,
     });

@@ -6,7 +6,8 @@ import { redisRuns } from "langchain-redis-memory/runs";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { all, chunksOf, spoken } from "../runs/spoken-source.js";
+import { chunksOf, spoken } from "../runs/spoken-source.js";
+import { all } from "../support/all.js";
 
 /** Options of a client of the application's that change what its replies look like. */
 const forms: readonly (readonly [string, RedisOptions])[] = [
@@ -58,10 +59,7 @@ describe.each(forms)("replies %s", (_, options) => {
       if (isMap) {
         Command.setReplyTransformer("hgetall", toMap);
       }
-      const lines: string[] = [];
-      for await (const line of sessions.exportOwner("ann")) {
-        lines.push(line);
-      }
+      const lines = await all(sessions.exportOwner("ann"));
       Command.setReplyTransformer("hgetall", hgetall as never);
       const { memory } = place();
       expect(await memory.sessions.import(lines)).toMatchObject({ threads: 1 });

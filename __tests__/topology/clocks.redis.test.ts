@@ -12,32 +12,29 @@ import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
 import { redisRuns } from "langchain-redis-memory/runs";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import { asRead, records, texts } from "../../testing/session-store/store-case.js";
+import { asRead, records } from "../../testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { ToolModel } from "../support/agents.js";
 import { startGate } from "../../tools/testkit/proxies/gate.js";
 import { startFakedClockRedis, type FakedClockRedis } from "../../tools/testkit/clocks/faked-clock.js";
 import { compare, nothingBroken } from "../support/journal-check.js";
 import { ScriptedModel } from "../support/scripted-model.js";
+import { ownServer } from "../support/own-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 const hour = 3_600;
 
 describe("A server whose clock jumps", () => {
+  const own = ownServer(() => startFakedClockRedis(0, ["--repl-diskless-sync-delay", "0"]));
   let server: FakedClockRedis;
   let client: Redis;
   let keyPrefix: string;
-  beforeAll(async () => {
-    server = await startFakedClockRedis(0, ["--repl-diskless-sync-delay", "0"]);
-    client = new Redis(server.url);
+  beforeAll(() => {
+    ({ server, client } = own);
   });
   beforeEach(() => {
     server.shiftClock(0);
     keyPrefix = uniquePrefix();
-  });
-  afterAll(async () => {
-    client.disconnect();
-    await server.stop();
   });
 
   const expiries = async (session: string) => {
@@ -160,20 +157,6 @@ describe("A server whose clock jumps", () => {
     expect(await sleeping).toMatchObject({ changed: false });
     expect((await awake.getMessages()).map(({ text }) => text)).toEqual(reduced.map(({ text }) => text));
     expect(await awake.getTranscript()).toHaveLength(6);
-  });
-
-  it("refuses the reduction and the rewind of a session that expired after it was read", async () => {
-    const store = new RedisSessionStore({ client, keyPrefix });
-    await store.append({ id: "s" }, { records: records("a", 4), ttlMs: 60_000 });
-    const view = await store.readView({ id: "s" });
-    server.shiftClock(hour);
-    await untilGone("s");
-    await store.append({ id: "s" }, { records: records("b", 4) });
-    expect(await store.commitReduction({ id: "s" }, { ...asRead(view), start: 2, head: "h", headCount: 1 })).toBe(
-      "stale",
-    );
-    expect(await store.edits.rewind({ id: "s" }, { ...asRead(view), to: 2, forget: ["a3", "a4"] })).toBe("stale");
-    expect((await store.readView({ id: "s" })).records).toEqual(texts(records("b", 4)));
   });
 
   /** A run whose session expires while the model answers: what is stored then, and what was told. */

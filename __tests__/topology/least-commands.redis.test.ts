@@ -21,6 +21,7 @@ import { refusals } from "../../tools/testkit/servers/least-user.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { ownServer } from "../support/own-server.js";
 import { testKeys } from "../support/test-keys.js";
+import { all } from "../support/all.js";
 
 /** Those that one server without replicas never gets, and those that the contract does not meet. */
 const elsewhere: readonly string[] = [...leastCommands.cluster, "exists", ...leastCommands.encryption];
@@ -174,11 +175,7 @@ describe("A Redis user with the least commands", () => {
 
 /** The last item of a run. */
 async function lastOf(run: Run): Promise<unknown> {
-  let last: unknown;
-  for await (const item of run) {
-    last = item;
-  }
-  return last;
+  return (await all(run)).at(-1);
 }
 
 /** The first operation that the user is not allowed, or undefined. */

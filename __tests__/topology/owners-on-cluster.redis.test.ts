@@ -1,23 +1,24 @@
 import { expectTombstone } from "../support/tombstones.js";
-import { Cluster } from "ioredis";
+import type { Cluster } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { forkKeys, sessionKeys } from "../../src/store/redis/keys.js";
 import { human } from "../support/messages.js";
-import { beginMove, startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
+import { beginMove, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";
+import { ownCluster } from "../support/own-cluster.js";
 
 const count = 60;
 const guardMs = 120_000;
 const id = (index: number) => `session ${index}`;
 
 describe("Sessions of owners in a cluster of three masters", () => {
+  const own = ownCluster(3);
   let cluster: PrivateCluster;
   let client: Cluster;
   let memory: RedisChatMemory;
   let keyPrefix: string;
-  beforeAll(async () => {
-    cluster = await startCluster(3);
-    client = new Cluster([...cluster.nodes]);
+  beforeAll(() => {
+    ({ cluster, client } = own);
   });
   beforeEach(async () => {
     keyPrefix = uniquePrefix();
@@ -27,10 +28,6 @@ describe("Sessions of owners in a cluster of three masters", () => {
     await memory.drain();
   });
   afterEach(() => memory.close());
-  afterAll(async () => {
-    client.disconnect();
-    await cluster.stop();
-  });
 
   const listKey = () => `${keyPrefix}:{owner:ann}:sessions`;
   const lose = (index: number) => client.zrem(listKey(), encodeURIComponent(id(index)));

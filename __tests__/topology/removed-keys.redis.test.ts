@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
 import { sessionConfig } from "langchain-redis-memory";
@@ -20,10 +20,12 @@ import * as runScripts from "../../src/runs/lua/scripts.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { startContractServer, type ContractServer } from "../contract/contract-server.js";
+import { ownServer } from "../support/own-server.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { spoken } from "../runs/spoken-source.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
+import { all } from "../support/all.js";
 
 /*
  * A Cluster refuses a script a missing key of a slot that is being moved, also one that the script removed itself: it
@@ -50,6 +52,7 @@ const scripts = [firstScripts, laterScripts, threadScripts, itemScripts, runScri
 );
 
 describe("a script touches no key that it has removed", () => {
+  const own = ownServer(startContractServer);
   let server: ContractServer;
   let client: Redis;
   const closed = closedAfterEach();
@@ -59,12 +62,7 @@ describe("a script touches no key that it has removed", () => {
       const sha = createHash("sha1").update(source).digest("hex");
       Object.defineProperties(script, { source: { value: source }, sha: { value: sha } });
     }
-    server = await startContractServer();
-    client = new Redis(server.url);
-  });
-  afterAll(async () => {
-    client.disconnect();
-    await server.stop();
+    ({ server, client } = own);
   });
 
   let keyPrefix: string;
@@ -203,8 +201,7 @@ describe("a script touches no key that it has removed", () => {
     await new RedisSaver({ memory: plain }).put(config, checkpoint, { source: "loop", step: 1, parents: {} }, {});
     await new RedisStore({ memory: plain }).put(["ann"], "k", { a: 1 });
     await sealed.sessions.reencrypt();
-    const lines: string[] = [];
-    for await (const line of sealed.sessions.exportOwner("ann")) lines.push(line);
+    const lines = await all(sealed.sessions.exportOwner("ann"));
     await plain.sessions.deleteOwner("ann");
     const other = closed(new RedisChatMemory({ client, redis: { keyPrefix: uniquePrefix() } }));
     expect((await other.sessions.import(lines)).failed).toBe(0);

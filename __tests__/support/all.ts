@@ -1,0 +1,8 @@
+/** All that an iterable yields. */
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) {
+    list.push(item);
+  }
+  return list;
+}
