@@ -7,24 +7,22 @@ import type { SessionRef } from "../../src/store/contract/session-ref.js";
 import type { CommitRequest, RewindRequest } from "../../src/store/contract/session-writes.js";
 import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
-import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
+import { ownServer } from "../support/own-server.js";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 
 describe("A write whose reply was lost and that the client sends again", () => {
-  let server: PrivateRedis;
+  const own = ownServer(startRedis);
   let proxy: FaultProxy;
   let client: Redis;
   let direct: Redis;
   beforeAll(async () => {
-    server = await startRedis();
-    proxy = await startFaultProxy(server.port);
+    proxy = await startFaultProxy(own.server.port);
+    direct = own.client;
     client = new Redis({ port: proxy.port, retryStrategy: () => 20 });
-    direct = new Redis({ port: server.port });
   });
   afterAll(async () => {
     client.disconnect();
-    direct.disconnect();
     await proxy.stop();
-    await server.stop();
   });
 
   /** Lets the server carry out a write, swallows its reply, and cuts the connection. */

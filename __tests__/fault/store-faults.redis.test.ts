@@ -13,6 +13,7 @@ import { buildPrograms } from "../support/built-programs.js";
 import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { freePort, startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { ownServer } from "../support/own-server.js";
 import { untilAnswered } from "../support/until-answered.js";
 
 describe("RedisSessionStore when replies are lost", () => {
@@ -106,21 +107,17 @@ describe("RedisSessionStore when replies are lost", () => {
 });
 
 describe("RedisSessionStore when Redis refuses commands or is unavailable", () => {
+  const own = ownServer(startRedis);
   let server: PrivateRedis;
   let client: Redis;
   let store: RedisSessionStore;
   let keyPrefix: string;
-  beforeAll(async () => {
-    server = await startRedis();
-    client = new Redis(server.url);
+  beforeAll(() => {
+    ({ server, client } = own);
   });
   beforeEach(() => {
     keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix, commandTimeout: 20_000 });
-  });
-  afterAll(async () => {
-    client.disconnect();
-    await server.stop();
   });
 
   it("fails with timeout while the server is paused, and repeating the call is safe", async () => {

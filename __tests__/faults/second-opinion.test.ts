@@ -10,7 +10,7 @@ import {
 } from "../../tools/faults/second-opinion/journals.js";
 import { judgeLists, type Append, type Read, type Transaction } from "../../tools/faults/second-opinion/list-append.js";
 
-/** A history as text: transactions between semicolons, `x+1` an append to a list and `x=1,2` what a read of it found. */
+/** A history as text: transactions between semicolons, `x+1` an append to a list and `x=1,2` what a read found. */
 function historyOf(text: string): Transaction[] {
   return text.split("; ").map((transaction, index) => {
     // One without an answer begins with ?, one that failed with !; one that has its times ends with them.

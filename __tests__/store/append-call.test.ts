@@ -22,19 +22,6 @@ describe("appendResult", () => {
 });
 
 describe("refusalFrom", () => {
-  it.each([
-    ["ERASED", "erased"],
-    ["OWNER", "other_owner"],
-    ["DAMAGED", "damaged"],
-    ["KEY", "unknown_key"],
-    ["EPOCH", "epoch"],
-    ["FENCED", "fenced"],
-    ["EXISTS", "exists"],
-  ])("makes the error of %s", (word, code) => {
-    const refused = { operation: "append", sessionId: "s" };
-    expect(refusalFrom(word, "AAAAAAAA k1 wrapped", refused)).toMatchObject({ code, sessionId: "s" });
-  });
-
   it("names the data key that a session has, and the master key that wrapped it", () => {
     const refused = { operation: "append", sessionId: "s" };
     expect(refusalFrom("KEY", "AAAAAAAA team.2026 plain wrapped", refused)).toMatchObject({
@@ -43,10 +30,6 @@ describe("refusalFrom", () => {
       message: expect.stringContaining('with the key "team.2026",') as string,
     });
     expect(refusalFrom("KEY", " ", refused)).toMatchObject({ code: "unknown_key", stored: undefined });
-  });
-
-  it.each(["OK", "TURN", "damaged", "", undefined])("knows no refusal in %j", (word) => {
-    expect(refusalFrom(word, "", { operation: "append", sessionId: "s" })).toBeUndefined();
   });
 });
 

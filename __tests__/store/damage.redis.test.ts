@@ -3,8 +3,9 @@ import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
+import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { all } from "../support/all.js";
 
 const chat = [human("q1"), record("a1"), human("q2"), record("a2"), human("q3"), record("a3")];
 const identify = (text: string) => chat.find((item) => item.record === text);
@@ -128,15 +129,6 @@ describe("A session with a missing key", () => {
       expect((await readLastRounds(store, { id: "s" }, 1)).firstRound).toBe(lost ? 7 : 4);
     });
 
-    it("keeps one expiry for all keys after a rebuild", async () => {
-      await unlink(parts);
-      await store.edits.rebuild({ id: "s" }, identify);
-      await store.append({ id: "s" }, { records: [record("n")] });
-      const times = await Promise.all([keys.log, keys.ids, keys.state].map((key) => client.call("PEXPIRETIME", key)));
-      expect(new Set(times).size).toBe(1);
-      expect(times[0]).toBeGreaterThan(Date.now());
-    });
-
     it("can be written again after clear, and shows nothing from before", async () => {
       const former = await store.readView({ id: "s" });
       await unlink(parts);
@@ -162,10 +154,7 @@ describe("A session with a missing key", () => {
     expect(await store.copies.read({ id: "s" })).toBeUndefined();
     const memory = new RedisChatMemory({ store });
     await expect(memory.history("s").fork("copy")).rejects.toMatchObject({ code: "unknown_session" });
-    const lines: string[] = [];
-    for await (const line of memory.sessions.export("s")) {
-      lines.push(line);
-    }
+    const lines = await all(memory.sessions.export("s"));
     expect([lines, await store.data.readStats({ id: "copy" })]).toEqual([[], undefined]);
   });
 
@@ -200,34 +189,4 @@ describe("A session with a missing key", () => {
       records: texts(chat.slice(0, 3)),
     });
   });
-
-  it("loses and duplicates nothing if a rebuild runs beside a writer", async () => {
-    const many = records("m", 2_500);
-    const known = new Map(many.map((item) => [item.record, item]));
-    await store.append({ id: "t" }, { records: many });
-    let writes = 0;
-    const writer = async () => {
-      for (let index = 0; index < 20; index += 1) {
-        await store.append({ id: "t" }, { records: [record(`w${index}`)] });
-        writes += 1;
-      }
-    };
-    const rebuilding = store.edits
-      .rebuild({ id: "t" }, (text) => known.get(text) ?? identifyByText(text))
-      .catch((error: unknown) => error as Error);
-    const [outcome] = await Promise.all([rebuilding, writer()]);
-    expect(outcome === undefined || (outcome as unknown as { code: string }).code === "stale").toBe(true);
-    expect(writes).toBe(20);
-    const again = await store.append(
-      { id: "t" },
-      {
-        records: [...many, ...Array.from({ length: 20 }, (_, index) => record(`w${index}`))],
-      },
-    );
-    expect([again.appended, again.duplicates]).toEqual([0, 2_520]);
-  });
 });
-
-function identifyByText(text: string) {
-  return record((JSON.parse(text) as { data: { id: string } }).data.id);
-}

@@ -5,6 +5,7 @@ import { ownerKey, sessionKeys, threadKeys } from "../../src/store/redis/keys.js
 import { decodeSessionId, encodeSessionId } from "../../src/store/contract/session-ref.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { all } from "../support/all.js";
 
 const client = sharedClient();
 afterEach(closeMemories);
@@ -45,11 +46,8 @@ describe("A key that only looks like one of a session", () => {
     for (const name of foreign) {
       await client.zadd(`${keyPrefix}:{${name}}:order`, 0, "");
     }
-    const found: unknown[] = [];
-    for await (const { config } of saver.list({})) {
-      found.push(config.configurable?.["thread_id"]);
-    }
-    expect(found).toEqual(["t"]);
+    const found = await all(saver.list({}));
+    expect(found.map((tuple) => tuple.config.configurable?.["thread_id"])).toEqual(["t"]);
   });
 });
 

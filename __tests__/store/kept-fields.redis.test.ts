@@ -27,21 +27,6 @@ describe("What Redis keeps of a session", () => {
     return Promise.all([log, ids, state].map((key) => client.pttl(key)));
   };
 
-  it("keeps expiry, fence, holder and waiters where its holder clears it", async () => {
-    await store.append(session, { records: chat, ttlMs: 3_600_000 });
-    const place = await store.data.acquireHold(session, hold);
-    await store.data.acquireHold(session, { ...hold, ticket: "other" });
-    const fields = () => client.hmget(keysOf("s").state, "fence", "holder", "waiters");
-    const before = await fields();
-    expect(before).not.toContain(null);
-    await store.clear({ ...session, ...(place.isHeld && { hold: place.hold }) });
-    expect(await fields()).toEqual(before);
-    const [log, , state] = await lives("s");
-    expect(log).toBe(-2);
-    expect(state).toBeGreaterThan(3_000_000);
-    expect(state).toBeLessThanOrEqual(3_600_000);
-  });
-
   it("names the owner beside the ids of a copy, and of messages that were nobody's before", async () => {
     await store.append(session, { records: chat });
     await forkOf(store, session, { id: "of ann", owner: "ann" }, { copyRecord });
@@ -187,13 +172,6 @@ describe("A rare write to a session", () => {
     await store.append({ ...session, keys: { name: "AAAAAAAA" } }, { records: chat });
     expect([await fieldsOf("s", "key"), await fieldsOf("s", "dek")]).toEqual([[made.key], [made.dek]]);
     expect(await kept()).toEqual([made.key, made.dek]);
-  });
-
-  it("that gives a hold back keeps a session of side fields", async () => {
-    await store.data.writeSide(session, { set: { field: "x" } });
-    await store.data.acquireHold(session, hold);
-    await store.data.releaseHold(session, "ticket");
-    expect(await store.data.readSide(session, "")).toEqual({ field: "x" });
   });
 
   it("of a record whose text only looks like a human message begins no round", async () => {

@@ -5,6 +5,7 @@ import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { KeptViews } from "../../src/store/redis-store/kept-views.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { replacing } from "../../testing/session-store/replaced-session.js";
 import { human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { SlowProcesses } from "../../tools/testkit/proxies/slow-network.js";
 import { propertyRuns } from "../support/property-runs.js";
@@ -113,6 +114,18 @@ describe("A view that is kept", () => {
       await expectSame();
     });
     await fc.assert(property, { numRuns: propertyRuns(80) });
+  });
+
+  it("is the log's where a copy of as many records has taken the place of its session", async () => {
+    const { fresh, keeping, writers } = stores();
+    await keeping.append({ id: session }, { records: [human("one"), record("two")] });
+    await keeping.readView({ id: session });
+    const was = (await writers[1]!.copies.read({ id: session }))!;
+    const copied = ["three", "four"].map((id) => record(id));
+    expect(await writers[1]!.copies.replace({ id: session }, replacing(was, { records: copied }))).toBe("replaced");
+    const view = await keeping.readView({ id: session });
+    expect(view).toEqual(await fresh.readView({ id: session }));
+    expect(view.records).toEqual(texts(copied));
   });
 
   it("is proven by a reply of one number, and asked for from its last record on, in one round trip", async () => {

@@ -1,10 +1,8 @@
 import { readLog } from "../../src/store/contract/copies.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
-import { createHash } from "node:crypto";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { sessionKeys } from "../../src/store/redis/keys.js";
 import type { RedisClient } from "../../src/store/redis/connection.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
@@ -12,7 +10,6 @@ import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fa
 import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
-const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
 const refused = (option: string, message?: RegExp) =>
   expect.objectContaining({
     name: "ConfigurationError",
@@ -34,10 +31,6 @@ describe("RedisSessionStore's keys", () => {
   afterAll(() => client.disconnect());
 
   const keysOf = async () => (await client.keys(`${keyPrefix}*`)).sort();
-  const expiries = (sessionId: string) => {
-    const { log, ids, state } = sessionKeys(keyPrefix, sessionId);
-    return Promise.all([log, ids, state].map((key) => client.call("PEXPIRETIME", key) as Promise<number>));
-  };
 
   it("are three with one hash tag, which exist as long as the session", async () => {
     await store.append({ id: "alice{1}" }, { records: [human("q")], ttlMs: 60_000, side: { set: { "tool:1": "x" } } });
@@ -49,55 +42,6 @@ describe("RedisSessionStore's keys", () => {
     expect(await keysOf()).toEqual(all);
     await store.clear({ id: "alice{1}" });
     expect(await keysOf()).toEqual([]);
-  });
-
-  it("hold the records as they are, hashes of the ids, and the state by name", async () => {
-    await store.append({ id: "s" }, { records: [record("m1"), record("m2")] });
-    const { log, ids, state } = sessionKeys(keyPrefix, "s");
-    expect(await client.lrange(log, 0, -1)).toEqual(texts([record("m1"), record("m2")]));
-    const { "[how to read:]": explanation, ...pairs } = await client.hgetall(ids);
-    expect(explanation).toBe("id: digest, position");
-    expect(pairs).toEqual({
-      [sha256("m1").slice(0, 14)]: `${record("m1").digest}0`,
-      [sha256("m2").slice(0, 14)]: `${record("m2").digest}1`,
-    });
-    expect((await client.hkeys(state)).sort()).toEqual(["created", "epoch", "next", "rev", "rounds", "sum", "updated"]);
-  });
-
-  it("expire at the same millisecond, whoever set the time to live", async () => {
-    for (let index = 0; index < 200; index += 1) {
-      const sessionId = `s${index}`;
-      await store.append({ id: sessionId }, { records: [record("a")], ttlMs: 60_000 });
-      const [first, ...others] = await expiries(sessionId);
-      expect(first).toBeGreaterThan(Date.now());
-      expect(others).toEqual([first, first]);
-      await store.data.writeSide({ id: sessionId }, { set: { field: "x" }, ttlMs: 90_000 });
-      const later = await expiries(sessionId);
-      expect(later[0]).toBeGreaterThan(first! + 20_000);
-      expect(new Set(later).size).toBe(1);
-    }
-  });
-
-  it("keep their common expiry through writes without a time to live", async () => {
-    await store.append({ id: "s" }, { records: records("a", 4), ttlMs: 60_000 });
-    const before = await expiries("s");
-    await store.append({ id: "s" }, { records: records("b", 4), side: { set: { field: "x" } } });
-    const view = await store.readView({ id: "s" });
-    await store.commitReduction(
-      { id: "s" },
-      {
-        ...asRead(view),
-        start: 8,
-        head: "h",
-        headCount: 1,
-        discard: true,
-      },
-    );
-    await store.append({ id: "s" }, { records: records("c", 2) });
-    const after = await expiries("s");
-    expect(new Set(after).size).toBe(1);
-    // The log that begins anew gets what is left of the life, read a moment before the clock.
-    expect(Math.abs(after[0]! - before[0]!)).toBeLessThan(20_000);
   });
 
   it("do not remain after a lease is acquired and released", async () => {
@@ -151,19 +95,6 @@ describe("RedisSessionStore's round trips", () => {
     return proxy.flights();
   };
 
-  it.each([1, 10, 1_000])(
-    "are one for an append of %d records with time to live, side fields and a view in the reply",
-    async (count) => {
-      const request = {
-        records: records("a", count),
-        ttlMs: 60_000,
-        side: { set: { field: "x" } },
-        viewLimit: { messages: 0 },
-      };
-      expect(await flightsOf(() => store.append({ id: "s" }, request))).toBe(1);
-    },
-  );
-
   it("are one for a view, known or not, reduced or not, whoever reduced it", async () => {
     await store.append({ id: "s" }, { records: records("a", 300) });
     expect(await flightsOf(() => store.readView({ id: "s" }))).toBe(1);
@@ -194,21 +125,6 @@ describe("RedisSessionStore's round trips", () => {
     proxy.resetFlights();
     await store.clear({ id: "s" });
     expect(proxy.flights()).toBe(4);
-  });
-
-  it("are one for a view whose start another process moved back, and the view is right", async () => {
-    const [here, elsewhere] = [
-      new RedisSessionStore({ client, keyPrefix }),
-      new RedisSessionStore({ client, keyPrefix }),
-    ];
-    await here.append({ id: "s" }, { records: records("a", 10) });
-    const view = await here.readView({ id: "s" });
-    await here.commitReduction({ id: "s" }, { ...asRead(view), start: 8, head: "h", headCount: 1 });
-    const reduced = await here.readView({ id: "s" });
-    await elsewhere.edits.rewind({ id: "s" }, { ...asRead(reduced), to: 6, forget: ["a7", "a8", "a9", "a10"] });
-    proxy.resetFlights();
-    expect((await here.readView({ id: "s" })).records).toEqual(texts(records("a", 6)));
-    expect(proxy.flights()).toBe(1);
   });
 
   it("do not carry a script's text again for another store on the same client", async () => {

@@ -1,7 +1,7 @@
 import { readLog } from "../../src/store/contract/copies.js";
 import fc from "fast-check";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { idHash, sessionKeys } from "../../src/store/redis/keys.js";
+import { idHash } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { storedTurn, asRead, forkOf } from "../../testing/session-store/store-case.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
@@ -11,6 +11,7 @@ import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
 
 const session = "s";
+const turnCount = 400;
 const nameOf = (turn: number) => `${idHash(String(turn)).slice(0, 10)}${String(turn).padStart(4, "0")}`;
 
 function recordOf(turn: number, part: number): NewRecord {
@@ -31,7 +32,8 @@ async function positions(store: SessionStore) {
   return records.map((record, index) => ({ name: identify(record).turn!.name, position: from + index }));
 }
 
-async function rewind(store: SessionStore, share: number) {
+/** Rewinds to a place of the log, or puts a record in place of what is behind it. */
+async function rewind(store: SessionStore, share: number, isReplaced: boolean) {
   const view = await store.readView({ id: session });
   const to = view.base + Math.floor((view.next - view.base) * share);
   const all = await positions(store);
@@ -42,7 +44,10 @@ async function rewind(store: SessionStore, share: number) {
   }));
   const { records } = await readLog(store, { id: session }, { from: to });
   const forget = records.map((record) => identify(record).id);
-  return store.edits.rewind({ id: session }, { ...asRead(view), to, forget, turns });
+  const cut = { ...asRead(view), to, forget, turns };
+  return isReplaced
+    ? store.edits.replaceTail({ id: session }, { cut, records: [recordOf(turnCount, view.next)] })
+    : store.edits.rewind({ id: session }, cut);
 }
 
 async function discard(store: SessionStore, share: number) {
@@ -53,11 +58,10 @@ async function discard(store: SessionStore, share: number) {
 
 type Command = (store: SessionStore) => Promise<unknown>;
 
-const turns = 400;
 const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.record({ turn: fc.nat(turns - 1), count: fc.nat(3), done: fc.boolean() }).map(
+    arbitrary: fc.record({ turn: fc.nat(turnCount - 1), count: fc.nat(3), done: fc.boolean() }).map(
       ({ turn, ...rest }): Command =>
         (store) =>
           appendTurn(store, turn, rest),
@@ -66,7 +70,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc
-      .record({ first: fc.nat(turns - 60), count: fc.integer({ min: 5, max: 60 }) })
+      .record({ first: fc.nat(turnCount - 60), count: fc.integer({ min: 5, max: 60 }) })
       .map(({ first, count }): Command => async (store) => {
         for (let turn = first; turn < first + count; turn += 1) {
           await appendTurn(store, turn, { count: 1, done: turn % 5 > 0 });
@@ -74,11 +78,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       }),
   },
   {
-    weight: 2,
-    arbitrary: fc.constantFrom(0, 0.2, 0.6, 0.9, 1).map(
-      (share): Command =>
+    weight: 4,
+    arbitrary: fc.tuple(fc.constantFrom(0, 0.2, 0.6, 0.9, 1), fc.boolean()).map(
+      ([share, isReplaced]): Command =>
         (store) =>
-          rewind(store, share),
+          rewind(store, share, isReplaced),
     ),
   },
   {
@@ -96,7 +100,7 @@ describe("The marks of turns in Redis", () => {
   const client = sharedClient();
 
   const marks = async (store: SessionStore) => {
-    const names = Array.from({ length: turns }, (_, turn) => nameOf(turn));
+    const names = Array.from({ length: turnCount }, (_, turn) => nameOf(turn));
     const { turns: found } = await store.copies.readMarks({ id: session }, { turns: names });
     const seen = await Promise.all([0, 7, 90].map((turn) => store.readView({ id: session }, { turn: nameOf(turn) })));
     return [
@@ -138,46 +142,6 @@ describe("The marks of turns in Redis", () => {
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
       await forkOf(store, { id: session }, { id: "copy" }, { copyRecord });
       expect(await storedTurn(store, { id: "copy" }, nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });
-    }
-  });
-
-  it("have a field of their own each, however many there are", async () => {
-    const keyPrefix = uniquePrefix();
-    const store = new RedisSessionStore({ client, keyPrefix });
-    for (let turn = 0; turn < 100; turn += 1) {
-      await appendTurn(store, turn, { count: 1, done: true });
-    }
-    const { ids } = sessionKeys(keyPrefix, session);
-    const fields = await client.hgetall(ids);
-    expect(fields[nameOf(70)]).toBe("T000000170");
-    expect(Object.keys(fields).every((name) => name.length === 14)).toBe(true);
-    expect(Object.keys(fields)).toHaveLength(201);
-  });
-
-  it("are less by what a replaced tail takes from them", async () => {
-    for (const count of [1, 40]) {
-      for (const store of [new InMemorySessionStore(), new RedisSessionStore({ client, keyPrefix: uniquePrefix() })]) {
-        const others = Array.from({ length: count }, (_, index) => 100 + index);
-        for (const turn of others) {
-          await appendTurn(store, turn, { count: 1, done: false });
-        }
-        await appendTurn(store, 1, { count: 3, done: true });
-        await appendTurn(store, 2, { count: 2, done: true });
-        // Each mark is written behind those of before.
-        for (const turn of others) {
-          await appendTurn(store, turn, { count: 0, done: true });
-        }
-        const turns = [1, 2, 2, 1].map((removed, index) => ({ name: nameOf(index + 1), removed }));
-        const forget = [recordOf(1, 2), recordOf(2, 0), recordOf(2, 1)].map(({ id }) => id);
-        const cut = { ...asRead(await store.readView({ id: session })), to: count + 2, forget, turns };
-        await store.edits.replaceTail({ id: session }, { cut, records: [recordOf(5, 0)] });
-        const names = [1, 2, 3, 4, ...others].map(nameOf);
-        expect((await store.copies.readMarks({ id: session }, { turns: names })).turns).toEqual([
-          { done: false, count: 2, first: count },
-          ...[undefined, undefined, undefined],
-          ...others.map((_, first) => ({ done: true, count: 1, first })),
-        ]);
-      }
     }
   });
 

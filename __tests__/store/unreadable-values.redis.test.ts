@@ -47,20 +47,6 @@ describe("A session with a value that nobody can have written", () => {
     await expectDamaged(next);
   });
 
-  it("is closed to writers where it has lost its epoch", async () => {
-    await client.hdel(keys.state, "epoch");
-    await expectDamaged(next);
-  });
-
-  it("is closed to writers where its view begins before its log", async () => {
-    const discard = true;
-    const reduced = { ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0, discard };
-    await store.commitReduction(session, reduced);
-    await store.readView(session);
-    await client.hset(keys.state, "start", "1");
-    await expectDamaged(next);
-  });
-
   it.each<[string, () => Promise<unknown>]>([
     ["more records", () => client.rpush(keys.log, "record")],
     ["fewer records", () => client.rpop(keys.log)],
