@@ -48,15 +48,6 @@ describe("RunnableWithMessageHistory on memory.getMessageHistory", () => {
     }
   });
 
-  it("keeps the turns of a batch apart if each has a config", async () => {
-    const memory = newMemory();
-    const other = { configurable: { sessionId: "other" } };
-    const chain = wrapped(echoModel(), memory.getMessageHistory);
-    await chain.batch([[human("one")], [human("two")]], [config, other]);
-    expect(await stored(memory)).toEqual(["one", "reply to one"]);
-    expect(texts(await memory.history("other").getTranscript())).toEqual(["two", "reply to two"]);
-  });
-
   it("does not bring back what another history removed during the run", async () => {
     const memory = newMemory();
     await memory.history("s").addMessages([human("q0", "q0"), ai("a0", { id: "a0" })]);
