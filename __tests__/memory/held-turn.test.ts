@@ -91,6 +91,28 @@ describe("a turn that waited for another of its process", () => {
   });
 });
 
+describe("a session with a time to live that a turn holds", () => {
+  const open = () => new RedisChatMemory({ store: new InMemorySessionStore(), sessionTTL: 60 });
+
+  it("lives on while the turn goes on, also one that began shortly before its end", async () => {
+    const memory = open();
+    await memory.history("s").addMessages([new HumanMessage("q")]);
+    await jest.advanceTimersByTimeAsync(55 * seconds);
+    await memory.withTurn(
+      "s",
+      async (history) => {
+        for (const time of [8 * seconds, 10 * minutes]) {
+          await jest.advanceTimersByTimeAsync(time);
+          expect(await history.getMessages()).toHaveLength(1);
+        }
+      },
+      { holdMs: minutes },
+    );
+    await jest.advanceTimersByTimeAsync(61 * seconds);
+    expect(await memory.history("s").getMessages()).toEqual([]);
+  });
+});
+
 describe("an agent's hold, where no hook is called for long", () => {
   const open = () => new RedisChatMemory({ store: new InMemorySessionStore() });
   const thread = { configurable: { sessionId: "ann", thread_id: "ann" } };
