@@ -1,9 +1,7 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { contextWindow, InMemorySessionStore, RedisChatMemory, type MemoryEvent } from "../../src/entries/index.js";
-import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
-import type { FittedWindow } from "../../src/doors/tool-loop/token-window/request-window.js";
-import type { HistoryManagerOptions } from "../../src/doors/tool-loop/history-manager-options.js";
+import { contextWindow, InMemorySessionStore, type MemoryEvent, RedisChatMemory } from "../../src/entries/index.js";
+import { type FittedWindow, HistoryManager, type HistoryManagerOptions } from "../../src/entries/tool-loop.js";
 import { asking, characterCounter, newSession, type Scene, searchTools as tools } from "./instances.js";
 import { propertyRuns } from "../support/property-runs.js";
 

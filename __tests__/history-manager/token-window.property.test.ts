@@ -1,11 +1,8 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { validateConversation } from "../../src/conversation/structure/validate.js";
-import type { FittedWindow } from "../../src/doors/tool-loop/token-window/request-window.js";
-import type { ToolCallResponse } from "../../src/doors/tool-loop/turn/tool-results.js";
-import type { UploadedContent } from "../../src/doors/tool-loop/stored/references.js";
-import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
-import { countMessages, type TokenCounter } from "../../src/conversation/tokens/counted-messages.js";
+import { validateConversation } from "../../src/entries/structure.js";
+import type { FittedWindow, ToolCallResponse, UploadedContent } from "../../src/entries/tool-loop.js";
+import { approximateCounter, countMessages, type TokenCounter } from "../../src/entries/index.js";
 import { anyConversation } from "../support/conversations.js";
 import { asking, characterCounter, newSession, resultOf, sourcesIn } from "./instances.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/doors/agent/middleware.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
-import { closeMemories, events, newMemory } from "../support/memories.js";
+import { closeMemories, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
@@ -17,14 +17,6 @@ afterEach(closeMemories);
 const ann = { configurable: { sessionId: "ann" } };
 const transcript = async (memory: RedisChatMemory) => sketch(await memory.history("ann").getTranscript());
 const ask = (text: string, id?: string) => ({ messages: [human(text, id)] });
-const commands = () => events.filter(({ type }) => type === "command").length;
-
-/** Runs `work` and returns how many round trips it made. */
-async function roundTrips(work: () => Promise<unknown>): Promise<number> {
-  const before = commands();
-  await work();
-  return commands() - before;
-}
 
 function agentOf(
   memory: RedisChatMemory,
@@ -41,18 +33,6 @@ const answering = (): ToolModel => {
   const model: ToolModel = new ToolModel(() => `answer ${model.sent.length}`);
   return model;
 };
-
-describe("the cost of an agent's turn", () => {
-  it("is the same beside a checkpointer (step)", async () => {
-    const memory = newMemory();
-    const middleware = [redisMemoryMiddleware({ memory })];
-    const agent = createAgent({ model: answering(), tools: [], middleware, checkpointer: new MemorySaver() });
-    const thread = { configurable: { thread_id: "ann" } };
-    await agent.invoke(ask("warm"), thread);
-    expect(await roundTrips(() => agent.invoke(ask("q"), thread))).toBe(2);
-    expect(await transcript(memory)).toEqual(["warm", "answer 1", "q", "answer 2"]);
-  });
-});
 
 describe("a structured response", () => {
   const city = z.object({ city: z.string(), size: z.number().default(1) });

@@ -4,9 +4,7 @@ import { IterableReadableStream } from "@langchain/core/utils/stream";
 import { tool } from "@langchain/core/tools";
 import { createAgent } from "langchain";
 import { z } from "zod";
-import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { InMemorySessionStore, RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
 import { human } from "../support/messages.js";
 

@@ -1,10 +1,8 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { JsonOutputParser, StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { ChatHistoryTruncationReducer, type RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { ConversationSession } from "../../src/memory/session/conversation-session.js";
-import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, aiCalls, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";

@@ -1,12 +1,9 @@
-import type { AIMessage } from "@langchain/core/messages";
-import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { type AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { createAgent } from "langchain";
-import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { InMemorySessionStore, RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { echoModel } from "../support/scripted-model.js";
 
 const memory = new RedisChatMemory({ store: new InMemorySessionStore() });

@@ -3,10 +3,8 @@ import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/mes
 import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { createAgent, toolStrategy } from "langchain";
 import { z } from "zod";
-import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
-import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { redisMemoryMiddleware } from "../../src/entries/agent.js";
+import { InMemorySessionStore, RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { lookup, sketch, stepsModel, ToolModel } from "../support/agents.js";
 import { human } from "../support/messages.js";
 

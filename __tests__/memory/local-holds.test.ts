@@ -1,9 +1,7 @@
-import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore, RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { holdAgain } from "../../src/memory/session/hold/acquire-hold.js";
 
 describe("a hold that is taken again", () => {

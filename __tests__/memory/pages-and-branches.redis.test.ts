@@ -1,11 +1,9 @@
 import { readLog } from "../../src/store/contract/copies.js";
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import { identifyRecord } from "../../src/store/codec/identify-record.js";
-import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
-import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
-import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { ChatHistoryTruncationReducer, RedisChatMemory, RedisSessionStore } from "../../src/entries/index.js";
+import { type FaultProxy, startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
 import { forkOf } from "../../testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

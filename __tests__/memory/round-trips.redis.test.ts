@@ -1,4 +1,5 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
@@ -115,6 +116,16 @@ describe("round trips, counted at the socket", () => {
       expect(await tripsOf(() => agentOf(3).invoke(ask("q2"), session()))).toBe(5);
       expect(await tripsOf(() => agentOf(3).invoke(ask("q2"), session()))).toBe(1);
       expect(await tripsOf(() => agentOf(3, "turn").invoke(ask("q3"), session()))).toBe(2);
+      const middleware = [redisMemoryMiddleware({ memory })];
+      const beside = createAgent({
+        model: stepsModel(0),
+        tools: [lookup],
+        middleware,
+        checkpointer: new MemorySaver(),
+      });
+      const thread = { configurable: { thread_id: "bob" } };
+      await beside.invoke(ask("q4"), thread);
+      expect(await tripsOf(() => beside.invoke(ask("q5"), thread))).toBe(2);
       expect(await memory.withTurn("ann", () => "free", { waitMs: 0 })).toBe("free");
     });
   });

@@ -1,13 +1,11 @@
 import { type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
-import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
+import { type BeforeStore, RedisChatMemory, RedisChatMessageHistory } from "../../src/entries/index.js";
+import { RedisToolInvocationHistory } from "../../src/entries/openai.js";
 import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { tool } from "@langchain/core/tools";
 import fc from "fast-check";
 import { z } from "zod";
 import { redact } from "../../src/entries/structure.js";
-import type { BeforeStore } from "../../src/memory/session/stored-forms.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { storedBytes } from "../support/stored-bytes.js";

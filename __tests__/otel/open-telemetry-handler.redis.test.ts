@@ -1,8 +1,6 @@
-import { context, SpanKind, SpanStatusCode, trace, type Span } from "@opentelemetry/api";
-import type { MemoryEvent } from "../../src/base/events.js";
-import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { context, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { ChatHistoryTruncationReducer, type MemoryEvent, RedisChatMemory } from "../../src/entries/index.js";
 import { openTelemetryHandler } from "../../src/entries/otel.js";
-import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { ai, human } from "../support/messages.js";
 import { recordedTelemetry, trackContext } from "../support/recorded-telemetry.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

@@ -1,8 +1,6 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { contextWindow, type ReducerRequest } from "../../src/entries/index.js";
+import { approximateCounter, contextWindow, countMessages, type ReducerRequest } from "../../src/entries/index.js";
 import { roleOf } from "../../src/conversation/messages/message.js";
-import { countMessages } from "../../src/conversation/tokens/counted-messages.js";
-import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import fc from "fast-check";

@@ -1,9 +1,6 @@
-import { ToolMessage, type MessageContent } from "@langchain/core/messages";
-import { BudgetError } from "../../src/base/errors.js";
+import { type MessageContent, ToolMessage } from "@langchain/core/messages";
+import { approximateCounter, BudgetError, ChatHistoryTokenReducer, tiktokenCounter } from "../../src/entries/index.js";
 import { clipMarker } from "../../src/conversation/reducers/tool-result-reducer.js";
-import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
-import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
-import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 

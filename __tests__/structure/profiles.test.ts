@@ -3,7 +3,6 @@ import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/str
 import { repairConversation, validateConversation } from "../../src/conversation/structure/validate.js";
 import type { StructureProfile } from "../../src/conversation/structure/profiles/profile.js";
 import { ai, human, system } from "../support/messages.js";
-import { sketch } from "../support/sketch-message.js";
 
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
 
@@ -76,32 +75,6 @@ describe.each(silent)("the profile %s", (profile) => {
 
 it.each(profiles)("the profile %s bears its name", (profile) => {
   expect(builtInProfiles[profile].name).toBe(profile);
-});
-
-describe("a provider's own content", () => {
-  it("passes its own profile: Anthropic's signed thinking beside calls", () => {
-    const message = new AIMessage({
-      content: [
-        { type: "thinking", thinking: "hm", signature: "s" },
-        { type: "text", text: "let me see" },
-        { type: "tool_use", id: "a", name: "lookup", input: {} },
-      ],
-      tool_calls: [{ type: "tool_call", id: "a", name: "lookup", args: {} }],
-      response_metadata: { model_provider: "anthropic" },
-    } as never);
-    const messages = [human("q"), message, new ToolMessage({ content: "r", tool_call_id: "a", name: "lookup" })];
-    expect(validateConversation(messages, { profile: "anthropic", purpose: "model-input" })).toEqual([]);
-    expect(repairConversation(messages, { profile: "openai" }).messages.map(sketch)[1]).toBe("ai(a): let me see");
-  });
-
-  it("passes its own profile: Gemini's function calls in the content", () => {
-    const message = new AIMessage({
-      content: [{ type: "functionCall", functionCall: { name: "lookup", args: {} }, thoughtSignature: "s" }],
-      tool_calls: [{ type: "tool_call", id: "a", name: "lookup", args: {} }],
-    } as never);
-    const messages = [human("q"), message, new ToolMessage({ content: "r", tool_call_id: "a", name: "lookup" })];
-    expect(validateConversation(messages, { profile: "gemini", purpose: "model-input" })).toEqual([]);
-  });
 });
 
 describe("a custom profile, for a provider that the package does not know,", () => {

@@ -1,8 +1,6 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import { ConfigurationError } from "../../src/base/errors.js";
-import { countMessages } from "../../src/conversation/tokens/counted-messages.js";
-import { modelCounter } from "../../src/conversation/tokens/counters/model-counter.js";
+import { ConfigurationError, countMessages, modelCounter } from "../../src/entries/index.js";
 
 /** Counts words, and notes what it was asked. */
 class WordModel extends FakeListChatModel {
