@@ -1,5 +1,5 @@
 import { counted, whole } from "./figures.js";
-import { keysVariable } from "./keys-variable.js";
+import { keysVariable } from "./encryption-keys.js";
 import { printable } from "./printable.js";
 import type { Screen } from "./screen.js";
 

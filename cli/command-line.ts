@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
-import { exitCodeHelp, exitCodes, type ExitCode } from "./exit-codes.js";
+import { exitCodeHelp, exitCodes, type ExitCode } from "./command.js";
 import { failureOf } from "./failure.js";
 import { fittingFor, Screen, widthOf, type Streams } from "./screen.js";
 import { commandEntries } from "./command-entries.js";

@@ -1,6 +1,5 @@
 import { type EncryptionKey, type EncryptionKeys, isKeyId, keyBytes } from "../src/store/sealed/keys/key-ring.js";
 import { UsageError } from "./failure.js";
-import { keysVariable } from "./keys-variable.js";
 
 /**
  * The keys in a text such as `2026-11:<base64>,2026-05:<base64>`; the first seals what is written. Undefined for none.
@@ -28,3 +27,6 @@ function keyIn(part: string, place: number): EncryptionKey {
   }
   return { id, key: new Uint8Array(key) };
 }
+
+/** The environment variable that holds the keys of encrypted sessions. */
+export const keysVariable = "LANGCHAIN_REDIS_MEMORY_KEYS";

@@ -1,8 +1,8 @@
 import { CommanderError } from "commander";
 import { ConfigurationError, EncryptionError, MemoryError, StoreError } from "../src/base/errors.js";
 import { isOfConnection, toStoreError } from "../src/store/redis/errors.js";
-import { keysVariable } from "./keys-variable.js";
-import { exitCodes, type ExitCode } from "./exit-codes.js";
+import { keysVariable } from "./encryption-keys.js";
+import { exitCodes, type ExitCode } from "./command.js";
 
 /** The user asked for something that cannot be done; `message` says what and how to do it right. */
 export class UsageError extends Error {

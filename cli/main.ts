@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { runCommandLine } from "./command-line.js";
-import { exitCodes } from "./exit-codes.js";
+import { exitCodes } from "./command.js";
 
 const { stdout: out, stderr: err, env } = process;
 

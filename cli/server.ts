@@ -9,9 +9,8 @@ import { openStore } from "../src/memory/session/stored-forms.js";
 import { RedisSessionStore } from "../src/store/redis-store/redis-session-store.js";
 import type { SessionLists } from "../src/store/contract/session-ref.js";
 import type { SessionStore } from "../src/store/contract/session-store.js";
-import { encryptionKeysIn } from "./encryption-keys.js";
+import { encryptionKeysIn, keysVariable } from "./encryption-keys.js";
 import { UnreachableError, UsageError } from "./failure.js";
-import { keysVariable } from "./keys-variable.js";
 
 /** The options that name the server. */
 export interface ServerOptions {

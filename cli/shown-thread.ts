@@ -1,9 +1,7 @@
 import { changedChannels, summaryOf, type CheckpointSummary } from "./checkpoint-summary.js";
-import type { CommandContext } from "./command.js";
-import { exitCodes, type ExitCode } from "./exit-codes.js";
+import { type CommandContext, exitCodes, type ExitCode, interrupted } from "./command.js";
 import { DataError, noThread } from "./failure.js";
 import { counted, minute, until } from "./figures.js";
-import { interrupted } from "./interruption.js";
 import { printable } from "./printable.js";
 import type { Screen } from "./screen.js";
 import { openServer, type Server, type ServerOptions } from "./server.js";

@@ -5,7 +5,7 @@ import { factOf, type ModelFact, usageOfRounds } from "../../cli/inspector/model
 import { usageWords } from "../../cli/inspector/model/figures-in-words.js";
 import { jsonLevels, type JsonLine } from "../../cli/inspector/model/json-levels.js";
 import { type MarkdownNode, markdownOf, markdownTags } from "../../cli/inspector/model/markdown.js";
-import { indentedJson } from "../../cli/inspector/server/indented-json.js";
+import { indentedJson } from "../../cli/inspector/server/readable-text.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const human: OutlineEntry = { role: "human", tokens: 1, size: 1 };

@@ -1,11 +1,9 @@
 import { Command } from "commander";
 import { maxListLimit, type ListPlace } from "../../src/store/contract/session-ref.js";
-import type { CommandContext, CommandDefinition } from "../command.js";
-import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { type CommandContext, type CommandDefinition, exitCodes, type ExitCode, interrupted } from "../command.js";
 import { remainsOf } from "../damage.js";
 import { UsageError } from "../failure.js";
 import { counted } from "../figures.js";
-import { interrupted } from "../interruption.js";
 import { namespaceHelp, namespaceOperand, refuseNamespace } from "../operands.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";

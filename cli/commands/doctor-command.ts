@@ -1,14 +1,11 @@
 import { Command } from "commander";
 import type { Redis } from "ioredis";
-import type { CommandContext, CommandDefinition } from "../command.js";
-import { finding, type Finding } from "../doctor/finding.js";
+import { type CommandContext, type CommandDefinition, exitCodes, type ExitCode, interrupted } from "../command.js";
+import { finding, type Finding, serverFindings } from "../doctor/server-findings.js";
 import { permissionFindings } from "../doctor/permissions.js";
-import { serverFindings } from "../doctor/server-findings.js";
 import { addressOf, factsOf } from "../doctor/server-facts.js";
-import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { failureOf } from "../failure.js";
 import { counted } from "../figures.js";
-import { interrupted } from "../interruption.js";
 import { printable } from "../printable.js";
 import { mastersOf } from "../find-keys.js";
 import type { Screen } from "../screen.js";

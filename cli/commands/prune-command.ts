@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import { threadKeys } from "../../src/store/redis/keys.js";
-import type { CommandContext, CommandDefinition } from "../command.js";
-import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { type CommandContext, type CommandDefinition, exitCodes, type ExitCode } from "../command.js";
 import { noThread, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
 import { positiveOperand } from "../operands.js";

@@ -1,8 +1,7 @@
 import { Command } from "commander";
 import { describeSession } from "../all-sessions.js";
-import type { CommandContext, CommandDefinition } from "../command.js";
+import { type CommandContext, type CommandDefinition, exitCodes, type ExitCode } from "../command.js";
 import { damageOf, lengthBefore, remainsOf, type Remains } from "../damage.js";
-import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { DataError, noSession, UsageError } from "../failure.js";
 import { counted, whole } from "../figures.js";
 import { findLostMessages, type PositionRange } from "../lost-messages.js";

@@ -1,10 +1,8 @@
 import { Command } from "commander";
 import type { SessionProblem } from "../../src/memory/sessions/stored-sessions.js";
-import type { CommandContext, CommandDefinition } from "../command.js";
-import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { type CommandContext, type CommandDefinition, exitCodes, type ExitCode, interrupted } from "../command.js";
 import { problemOf } from "../damage.js";
 import { counted } from "../figures.js";
-import { interrupted } from "../interruption.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";

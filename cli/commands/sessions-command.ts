@@ -1,11 +1,8 @@
 import { Command } from "commander";
-import { FirstOf } from "../first-of.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { allSessions, type FoundSession } from "../all-sessions.js";
-import type { CommandContext, CommandDefinition } from "../command.js";
-import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { type CommandContext, type CommandDefinition, exitCodes, type ExitCode, interrupted } from "../command.js";
 import { bytes, minute, until, whole } from "../figures.js";
-import { interrupted } from "../interruption.js";
 import { oneOf, positiveOperand, sizeOperand, spanOperand } from "../operands.js";
 import type { Column } from "../fitting-columns.js";
 import type { Screen } from "../screen.js";
@@ -160,5 +157,33 @@ async function print(screen: Screen, sessions: readonly ShownSession[], matching
   await screen.line(`\n${whole(sessions.length)} of ${whole(matching)} sessions${more}.`);
   if (sessions.some(({ damaged }) => damaged)) {
     await screen.line("Redis lost a part of those marked damaged; check says what, and what helps.");
+  }
+}
+
+/** The first of many items in an order, without holding them all. */
+class FirstOf<T> {
+  readonly #limit: number;
+  readonly #compare: (a: T, b: T) => number;
+  #items: T[] = [];
+
+  constructor(limit: number, compare: (a: T, b: T) => number) {
+    this.#limit = limit;
+    this.#compare = compare;
+  }
+
+  get items(): readonly T[] {
+    return this.#trimmed();
+  }
+
+  add(item: T): void {
+    this.#items.push(item);
+    if (this.#items.length >= 2 * this.#limit + 100) {
+      this.#trimmed();
+    }
+  }
+
+  #trimmed(): readonly T[] {
+    this.#items = this.#items.sort(this.#compare).slice(0, this.#limit);
+    return this.#items;
   }
 }

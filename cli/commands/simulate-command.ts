@@ -2,20 +2,22 @@ import { readFile, writeFile } from "node:fs/promises";
 import * as z from "zod/mini";
 import { Command, InvalidArgumentError } from "commander";
 import type { BaseMessage } from "@langchain/core/messages";
+import { fileURLToPath } from "node:url";
 import { simulateReducers, type PromptPrices, type ReducerSimulation } from "../simulation/simulate-reducers.js";
 import type { ToolDefinitionLike } from "../../src/conversation/tokens/formulas/tools-cost.js";
-import type { CommandContext, CommandDefinition } from "../command.js";
-import { readConversationFile, shippedConversations } from "../conversation-file.js";
-import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { type CommandContext, type CommandDefinition, exitCodes, type ExitCode, interrupted } from "../command.js";
 import { DataError, UsageError } from "../failure.js";
 import { counted, whole } from "../figures.js";
-import { interrupted } from "../interruption.js";
 import { collected, positiveOperand } from "../operands.js";
-import { valueIn } from "../../src/conversation/messages/message.js";
+import { valueIn, exactValueIn, isRecord } from "../../src/conversation/messages/message.js";
 import { policiesFor, reducerOf, reducerSpecHelp, type SummarySetting } from "../reducer-spec.js";
 import type { Column } from "../fitting-columns.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+import { MemoryError } from "../../src/base/errors.js";
+import { MessageHistory } from "../../src/formats/openai/message-history.js";
+import type { OpenAIMessage } from "../../src/formats/openai/message.js";
+import { linesOfFile } from "../lines-of-file.js";
 
 interface SimulateOptions extends ServerOptions {
   readonly file?: string;
@@ -207,4 +209,50 @@ function prices(value: string): PromptPrices {
     throw new InvalidArgumentError('It must be two numbers of 0 or more, such as "2.5,0.25".');
   }
   return { input: Number(input), cached: Number(cached) };
+}
+
+/** Recorded conversations that come with the package, beside the built command. */
+function shippedConversations(): string {
+  return fileURLToPath(new URL("./data/recorded-conversations.jsonl", import.meta.url));
+}
+
+/**
+ * Reads conversations in OpenAI's chat format, one JSON object with `messages` a line. Empty lines are skipped.
+ *
+ * @throws UsageError for a file that cannot be read; DataError with the line for what is no conversation, or has no
+ *   messages.
+ */
+async function readConversationFile(path: string): Promise<BaseMessage[][]> {
+  const conversations: BaseMessage[][] = [];
+  for await (const { number, text } of linesOfFile(path)) {
+    conversations.push(conversationIn(text, `${path}:${number}`));
+  }
+  if (conversations.length === 0) {
+    throw new DataError(`${path}: the file holds no conversation.`);
+  }
+  return conversations;
+}
+
+function conversationIn(line: string, place: string): BaseMessage[] {
+  const messages = messagesIn(line, place);
+  if (messages.length === 0) {
+    throw new DataError(`${place}: the conversation holds no messages.`);
+  }
+  try {
+    return new MessageHistory(messages).toMessages();
+  } catch (error) {
+    throw MemoryError.isInstance(error) ? new DataError(`${place}: ${error.message}`) : error;
+  }
+}
+
+function messagesIn(line: string, place: string): OpenAIMessage[] {
+  const value = exactValueIn(line);
+  if (value === undefined) {
+    throw new DataError(`${place}: the line is no JSON.`);
+  }
+  const messages = Array.isArray(value) ? value : isRecord(value) ? value["messages"] : undefined;
+  if (!Array.isArray(messages)) {
+    throw new DataError(`${place}: the line must be an object with "messages", in OpenAI's chat format.`);
+  }
+  return messages as OpenAIMessage[];
 }

@@ -1,9 +1,7 @@
 import { Command } from "commander";
-import type { CommandContext, CommandDefinition } from "../command.js";
-import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { type CommandContext, type CommandDefinition, exitCodes, type ExitCode, interrupted } from "../command.js";
 import { counted, until, whole } from "../figures.js";
 import type { Column } from "../fitting-columns.js";
-import { interrupted } from "../interruption.js";
 import { positiveOperand } from "../operands.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";

@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { finding, type Finding } from "./finding.js";
+import { finding, type Finding } from "./server-findings.js";
 import { partCommands, leastCommands } from "./least-commands.js";
 
 type Probed = Exclude<keyof typeof leastCommands, "connection" | "cluster">;

@@ -1,4 +1,3 @@
-import { finding, type Finding } from "./finding.js";
 import type { ServerFacts } from "./server-facts.js";
 
 const oldestRedis = [6, 2] as const;
@@ -133,4 +132,19 @@ function slow({ slowScripts }: ServerFacts, now: number): Finding {
 
 function megabytes(bytes: number): string {
   return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(0)} MB`;
+}
+
+/** Something that was looked at. `ok` and `note` need nothing; the command's exit code says the worst of the others. */
+export interface Finding {
+  readonly level: "ok" | "note" | "warning" | "problem";
+  /** The subject, such as `eviction`. */
+  readonly check: string;
+  readonly found: string;
+  /** The advice; empty where there is nothing to do. */
+  readonly advice: string;
+}
+
+/** Creates a finding. */
+export function finding(level: Finding["level"], check: string, found: string, advice = ""): Finding {
+  return { level, check, found, advice };
 }

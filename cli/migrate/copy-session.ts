@@ -4,8 +4,7 @@ import { digestMessage } from "../../src/store/codec/encode-message.js";
 import { ConflictError, StoreError } from "../../src/base/errors.js";
 import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { positionConflict } from "../../src/store/contract/refusals.js";
-import type { Skipped, SourceSession } from "./source.js";
-import { holdsAllOf } from "./source-values.js";
+import { type Skipped, type SourceSession, holdsAllOf } from "./source.js";
 
 /** The outcome of copying a session. */
 export interface Copied {

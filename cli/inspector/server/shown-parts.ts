@@ -5,8 +5,7 @@ import { jsonText } from "../../../src/base/json.js";
 import { type Media, mediaIn } from "../../../src/conversation/messages/media.js";
 import { whole } from "../model/figures-in-words.js";
 import type { ShownPart } from "../model/data.js";
-import { indentedJson } from "./indented-json.js";
-import { cutText, readableText } from "./readable-text.js";
+import { indentedJson, cutText, readableText } from "./readable-text.js";
 
 /** Characters of a text that go to the page at first; the reader asks for the rest. */
 export const foldedLength = 4_000;
