@@ -210,6 +210,7 @@ describe("an export of an owner", () => {
     ["thread", "a tombstone", (line) => line.replace('"fields":{', '"fields":{"erased":"1",')],
     ["thread", "encrypted text", (line) => line.replace(/("items":\["",)"/, '$1"~k1 ')],
     ["thread", "no id", (line) => line.replace('"threadId":"alone"', '"threadId":""')],
+    ["item", "a namespace that is no list", (line) => line.replace('["users","ann"]', '"users"')],
     ["item", "an empty namespace", (line) => line.replace('["users","ann"]', "[]")],
     ["item", "a label that is none", (line) => line.replace('["users","ann"]', '["users","a.b"]')],
     ["item", "no value", (line) => line.replace(/"value":.*\}\}/, '"value":1}')],

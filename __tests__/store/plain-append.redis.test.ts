@@ -200,4 +200,15 @@ describe("An append that takes the script's short path", () => {
     await store.lists.flush();
     expect([isShort(), await lifetimes()]).toEqual([true, [before, before, before]]);
   });
+
+  it("tells the list of an owner who has claimed the session since", async () => {
+    const { keyPrefix, store } = await session();
+    const other = new RedisSessionStore({ client, keyPrefix });
+    await other.data.writeSide({ id: "s", owner: "ann" }, { set: { field: "x" } });
+    await other.lists.flush();
+    await store.append({ id: "s" }, { records: [record("n")] });
+    expect(isShort()).toBe(true);
+    await store.lists.flush();
+    expect((await other.lists.list("ann", { limit: 1 })).sessions).toMatchObject([{ messages: 5 }]);
+  });
 });
