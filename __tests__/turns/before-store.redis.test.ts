@@ -1,10 +1,12 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { createAgent, piiMiddleware } from "langchain";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
+import { writeTurn } from "../../src/memory/session/append-input.js";
 import { lookup, lookupCall, stepsModel, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
@@ -120,6 +122,22 @@ describe("beforeStore decides what is stored", () => {
     expect(view).toContain("they looked for ####");
     expect(view).not.toMatch(/\d\d/);
     expect(events.filter(({ type }) => type === "reduction_failed")).toEqual([]);
+  });
+
+  it("of a HistoryManager's turn, whose stored question is known by the turn's name", async () => {
+    const memory = newMemory({ beforeStore: redactor().beforeStore });
+    const [turnId, asked] = ["job-1", [human("card 4111")]];
+    await writeTurn(memory.history("s"), asked, { turnId, turn: { done: false } });
+    const manager = new HistoryManager({ history: memory.history("s"), maxInputTokens: 10_000 });
+    const request = { originalUserMessage: "card 4111", renderedUserMessage: "rendered", renderedSystemMessage: "" };
+    const { messages } = await manager.getHistoryForModelCall({ ...request, turnId });
+    expect(texts(messages)).toEqual(["rendered"]);
+    expect(texts(await manager.getUserVisibleHistory())).toEqual(["card ####"]);
+    manager.addAssistantMessage(ai("done 1"));
+    await manager.commit();
+    await manager.getHistoryForModelCall({ ...request, originalUserMessage: "card 4112", renderedUserMessage: "r" });
+    await manager.commit();
+    expect(await transcript(memory)).toEqual(["card ####", "done #", "card ####"]);
   });
 });
 

@@ -128,4 +128,15 @@ describe("a turn behind a compaction that only another provider can read", () =>
     const { history: before, turn } = await readableTurn(session, opened, "anthropic");
     expect([words(before).slice(-2), words(turn)]).toEqual([["a2", "noon"], ["And now?"]]);
   });
+
+  it.each([
+    ["openai-responses", sealed("noon")],
+    ["openai-responses", readable("noon")],
+    ["anthropic", readable("noon")],
+    [undefined, sealed("noon")],
+  ] as const)("is left as it is for %s where it can be read: %#", async (adapter, answer) => {
+    const { session } = await sessionWith({ messages: [...early, answer] });
+    const opened = await openTurn({ session, turnId: undefined, input: [human("And now?", "now")] });
+    expect(await readableTurn(session, opened, adapter)).toBe(opened);
+  });
 });
