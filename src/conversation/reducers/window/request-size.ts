@@ -56,10 +56,10 @@ export async function requestSize(
   const estimate = fixed + (await countMessages(counter, messages));
   const { ratio, unseen } = anchor ?? { ratio: 1, unseen: 0 };
   return {
-    tokens: Math.max(0, Math.ceil(ratio * estimate + unseen)),
+    tokens: Math.max(0, Math.ceil(rounded(ratio * estimate + unseen))),
     estimate: Math.ceil(estimate),
     isAnchored: anchor !== undefined,
-    messagesWithin: (tokens) => Math.floor((tokens - unseen) / ratio - fixed),
+    messagesWithin: (tokens) => Math.floor(rounded((tokens - unseen) / ratio - fixed)),
   };
 }
 
@@ -93,10 +93,11 @@ export interface RoomOptions {
 export function roomIn(window: number, { limits, reserveForAnswer, safetyMargin }: RoomOptions): number {
   const share = Math.min(limits?.maxOutputTokens ?? Infinity, answerShare * window);
   const wanted = limits?.maxTokens === undefined ? share : Math.min(limits.maxTokens, maxAnswerShare * window);
-  // Rounded, because 110 * (1 - 0.1) would be 98.99999999999999 without it.
-  const room = Number(((window - (reserveForAnswer ?? wanted)) * (1 - safetyMargin)).toFixed(6));
-  return Math.max(1, Math.floor(room));
+  return Math.max(1, Math.floor(rounded((window - (reserveForAnswer ?? wanted)) * (1 - safetyMargin))));
 }
+
+/** The number that was meant by one such as 98.99999999999999, the outcome of 110 * (1 - 0.1). */
+const rounded = (tokens: number) => Number(tokens.toFixed(6));
 
 /** A request whose size the provider told with its answer. */
 interface Anchor {
