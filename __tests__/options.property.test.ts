@@ -4,7 +4,7 @@ import { ChatMemoryModule } from "../src/memory/histories/chat-memory-module.js"
 import { RedisChatMemory } from "../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../src/memory/histories/redis-chat-message-history.js";
 import { misspeltName } from "../src/base/options.js";
-import { RedisToolInvocationHistory } from "../src/formats/tool-log/redis-tool-invocation-history.js";
+import { RedisToolInvocationHistory } from "../src/formats/tool-log/tool-invocation-history.js";
 import { ChatHistoryTokenReducer } from "../src/conversation/reducers/token-reducer.js";
 import { InMemorySessionStore } from "../src/store/in-memory/in-memory-session-store.js";
 import { propertyRuns } from "./support/property-runs.js";

@@ -1,4 +1,4 @@
-import { identifyRecord } from "../src/store/codec/identify-record.js";
+import { identifyRecord } from "../src/store/codec/stored-record.js";
 import { digestLength } from "../src/store/redis/stored-fields.js";
 import { idHash, sessionKeys } from "../src/store/redis/keys.js";
 import { KeyRing } from "../src/store/sealed/keys/key-ring.js";

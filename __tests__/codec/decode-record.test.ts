@@ -10,12 +10,11 @@ import {
 import fc from "fast-check";
 import { decodeRecord, reviveMessage } from "../../src/store/codec/decode-record.js";
 import { digestMessage, encodeMessage } from "../../src/store/codec/encode-message.js";
-import { identifyRecord } from "../../src/store/codec/identify-record.js";
+import { identifyRecord, decodeHead, encodeHead } from "../../src/store/codec/stored-record.js";
 import { RecordError } from "../../src/base/errors.js";
 import { human, ai } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { publicFields } from "../support/public-fields.js";
-import { decodeHead, encodeHead } from "../../src/store/codec/head.js";
 import { headIds } from "../../src/memory/session/screen-pages.js";
 
 const decode = (stored: unknown): BaseMessage => decodeRecord(JSON.stringify(stored)).message;

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage, type ToolCall } from "@langchain/core/messages";
 import fc from "fast-check";
 import { randomBytes } from "node:crypto";
-import { identifyRecord } from "../../src/store/codec/identify-record.js";
+import { identifyRecord } from "../../src/store/codec/stored-record.js";
 import { encodeMessage } from "../../src/store/codec/encode-message.js";
 import { SessionKey, parseSealed } from "../../src/store/sealed/keys/session-key.js";
 import { fromSevenBitText, toSevenBitText, openRecord, sealRecord } from "../../src/store/sealed/record.js";

@@ -2,7 +2,7 @@ import { readLog } from "../../src/store/contract/copies.js";
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { type EncryptionOptions, KeyRing } from "../../src/store/sealed/keys/key-ring.js";
-import { identifyRecord } from "../../src/store/codec/identify-record.js";
+import { identifyRecord } from "../../src/store/codec/stored-record.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { reencryptAll } from "../../src/memory/sessions/reencrypt-sessions.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";

@@ -5,7 +5,7 @@ import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { Cluster } from "ioredis";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
-import { identifyRecord } from "../../src/store/codec/identify-record.js";
+import { identifyRecord } from "../../src/store/codec/stored-record.js";
 import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import { countOthers } from "../../src/store/redis-lists/kinds.js";
 import { sessionKeys, threadKeys } from "../../src/store/redis/keys.js";

@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { identifyRecord } from "../../src/store/codec/identify-record.js";
+import { identifyRecord } from "../../src/store/codec/stored-record.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";

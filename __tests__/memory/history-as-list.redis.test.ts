@@ -6,8 +6,10 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { MessageHistory } from "../../src/formats/openai/message-history.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
-import { ToolInvocationHistory } from "../../src/formats/tool-log/tool-invocation-history.js";
+import {
+  RedisToolInvocationHistory,
+  ToolInvocationHistory,
+} from "../../src/formats/tool-log/tool-invocation-history.js";
 import { ai, human } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

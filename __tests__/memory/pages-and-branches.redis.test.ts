@@ -1,7 +1,7 @@
 import { readLog } from "../../src/store/contract/copies.js";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import { identifyRecord } from "../../src/store/codec/identify-record.js";
+import { identifyRecord } from "../../src/store/codec/stored-record.js";
 import { ChatHistoryTruncationReducer, RedisChatMemory, RedisSessionStore } from "../../src/entries/index.js";
 import { type FaultProxy, startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { ai, human } from "../support/messages.js";

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
-import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
+import { RedisToolInvocationHistory } from "../../src/formats/tool-log/tool-invocation-history.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { closeMemories, newMemory } from "../support/memories.js";

@@ -3,7 +3,7 @@ import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { identifyRecord } from "../../src/store/codec/identify-record.js";
+import { identifyRecord } from "../../src/store/codec/stored-record.js";
 import { asRead } from "../../testing/session-store/store-case.js";
 import { ai, human, tool } from "../support/messages.js";
 import { characters, idsOf, turn } from "../support/numbered-turns.js";

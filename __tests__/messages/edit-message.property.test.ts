@@ -2,7 +2,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { load } from "@langchain/core/load";
 import fc from "fast-check";
 import { encodeMessage } from "../../src/store/codec/encode-message.js";
-import { copyMessage } from "../../src/store/codec/identify-record.js";
+import { copyMessage } from "../../src/store/codec/stored-record.js";
 import { editMessage, type MessageEdit } from "../../src/conversation/messages/copies/edit-message.js";
 import { redact } from "../../src/conversation/messages/copies/redact.js";
 import { nativeAnswers, type Said } from "../support/native-answers.js";

@@ -2,7 +2,7 @@ import { runInNewContext } from "node:vm";
 import { Document } from "@langchain/core/documents";
 import fc from "fast-check";
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { copyMessage } from "../../src/store/codec/identify-record.js";
+import { copyMessage } from "../../src/store/codec/stored-record.js";
 import { redact } from "../../src/conversation/messages/copies/redact.js";
 import { propertyRuns } from "../support/property-runs.js";
 

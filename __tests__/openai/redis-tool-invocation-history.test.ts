@@ -5,8 +5,8 @@ import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
-import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
-import type { RedisToolInvocationHistoryOptions } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
+import { RedisToolInvocationHistory } from "../../src/formats/tool-log/tool-invocation-history.js";
+import type { RedisToolInvocationHistoryOptions } from "../../src/formats/tool-log/tool-invocation-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { decodeHead, encodeHead } from "../../src/store/codec/head.js";
+import { decodeHead, encodeHead, identifyRecord } from "../../src/store/codec/stored-record.js";
 import { decodeRecord, reviveMessage } from "../../src/store/codec/decode-record.js";
 import { digestMessage, encodeMessage } from "../../src/store/codec/encode-message.js";
-import { identifyRecord } from "../../src/store/codec/identify-record.js";
 import { RecordError } from "../../src/base/errors.js";
 import { anyChunk, anyContent, anyJson, anyKey, anyMessage, anyText } from "../support/message-arbitraries.js";
 import { publicFields } from "../support/public-fields.js";

@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { callIdsOf, callsOf } from "../../src/conversation/messages/content.js";
-import { callsAgree } from "../../src/conversation/messages/copies/provider-fields.js";
+import { callsAgree } from "../../src/conversation/messages/copies/call-copies.js";
 import { adapters } from "../../src/conversation/structure/adapters/adapter.js";
 import { nativeAnswers } from "../support/native-answers.js";
 import {

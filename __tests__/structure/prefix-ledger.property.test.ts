@@ -4,7 +4,7 @@ import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { tool } from "@langchain/core/tools";
 import fc from "fast-check";
 import { z } from "zod";
-import { copyMessage } from "../../src/store/codec/identify-record.js";
+import { copyMessage } from "../../src/store/codec/stored-record.js";
 import {
   approximateCounter,
   type ChatHistoryReducer,

@@ -8,7 +8,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { stampAnswer, toModel, walkLedger, wired } from "../../src/entries/structure.js";
-import { copyMessage } from "../../src/store/codec/identify-record.js";
+import { copyMessage } from "../../src/store/codec/stored-record.js";
 import { encodeMessage } from "../../src/store/codec/encode-message.js";
 import { prefixKey } from "../../src/conversation/structure/ledger.js";
 import { ChatPromptTemplate } from "@langchain/core/prompts";

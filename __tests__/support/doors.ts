@@ -4,7 +4,7 @@ import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
+import { RedisToolInvocationHistory } from "../../src/formats/tool-log/tool-invocation-history.js";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { characterCounter } from "../history-manager/instances.js";
 import { lookup, lookupCall, ToolModel } from "./agents.js";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { jsonText, sameAsJson } from "../../src/base/json.js";
+import { jsonText, sameAsJson } from "../../src/base/json-text.js";
 
 describe("the JSON of a value", () => {
   it("is what JSON.stringify writes", () => {

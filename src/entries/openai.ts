@@ -21,8 +21,8 @@ export type {
 } from "../formats/openai/message.js";
 export type { ChatHistoryLike } from "../formats/openai/saved-messages.js";
 export type { SimulatedCall } from "../conversation/messages/simulated-calls.js";
-export { RedisToolInvocationHistory } from "../formats/tool-log/redis-tool-invocation-history.js";
-export type { RedisToolInvocationHistoryOptions } from "../formats/tool-log/redis-tool-invocation-history.js";
+export { RedisToolInvocationHistory } from "../formats/tool-log/tool-invocation-history.js";
+export type { RedisToolInvocationHistoryOptions } from "../formats/tool-log/tool-invocation-history.js";
 export type {
   NewToolInvocation,
   ToolInvocation,

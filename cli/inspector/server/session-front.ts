@@ -1,4 +1,4 @@
-import { decodeHead } from "../../../src/store/codec/head.js";
+import { decodeHead } from "../../../src/store/codec/stored-record.js";
 import { RecordError } from "../../../src/base/errors.js";
 import type { Server } from "../../server.js";
 import { readItem, readPart, type LogItem } from "./log-reader.js";

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { metaOf } from "../../../src/store/codec/decode-record.js";
 import { answeredId, callsOf, type Call } from "../../../src/conversation/messages/content.js";
 import { refusedMarkOf, roleNameOf, roleOf, stringIn } from "../../../src/conversation/messages/message.js";
-import { jsonText } from "../../../src/base/json.js";
+import { jsonText } from "../../../src/base/json-text.js";
 import { countOf, type TokenCounter } from "../../../src/conversation/tokens/counted-messages.js";
 import type { ShownCall, ShownMessage } from "../model/data.js";
 import type { LogItem } from "./log-reader.js";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { blocksOf, type Block } from "../../../src/conversation/messages/content.js";
 import { roleOf, stringIn } from "../../../src/conversation/messages/message.js";
-import { jsonText } from "../../../src/base/json.js";
+import { jsonText } from "../../../src/base/json-text.js";
 import { type Media, mediaIn } from "../../../src/conversation/messages/media.js";
 import { whole } from "../model/figures-in-words.js";
 import type { ShownPart } from "../model/data.js";

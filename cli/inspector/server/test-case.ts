@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isRecord } from "../../../src/conversation/messages/message.js";
-import { jsonText } from "../../../src/base/json.js";
+import { jsonText } from "../../../src/base/json-text.js";
 import { UsageError } from "../../failure.js";
 import { printable } from "../../printable.js";
 import type { TestCase } from "../model/data.js";

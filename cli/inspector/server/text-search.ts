@@ -1,4 +1,4 @@
-import { jsonText } from "../../../src/base/json.js";
+import { jsonText } from "../../../src/base/json-text.js";
 import { callsOf, textOf } from "../../../src/conversation/messages/content.js";
 import type { Server } from "../../server.js";
 import type { FoundInSession, FoundSessions } from "../model/data.js";

@@ -1,5 +1,5 @@
 import type { BaseMessage, ContentBlock, MessageContent, AIMessage, ToolMessage } from "@langchain/core/messages";
-import { sameAsJson } from "../../base/json.js";
+import { sameAsJson } from "../../base/json-text.js";
 import { fieldsOf, isRecord, stringIn, roleOf, speakerOf, recordsIn, refusedMarkOf, isInterrupted } from "./message.js";
 import type { Fields } from "./message.js";
 

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { linkCalls, type CallLinks, type LinkedCall, blocksOf, compactionIn } from "./content.js";
-import { isSignedThought } from "./copies/provider-fields.js";
+import { isSignedThought } from "./copies/thoughts.js";
 import { roleOf } from "./message.js";
-import { jsonText } from "../../base/json.js";
+import { jsonText } from "../../base/json-text.js";
 
 /** A step as ascending indexes into the list: an AI message and its tool results. Never split. */
 interface Step {

@@ -1,7 +1,7 @@
 import type { BaseMessage, ToolMessage, MessageContent } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { keepFirstUnits, graphemeBoundary } from "../../base/graphemes.js";
-import { jsonText } from "../../base/json.js";
+import { jsonText } from "../../base/json-text.js";
 import {
   answeredId,
   linkCalls,

@@ -4,9 +4,9 @@ import { shortHash } from "../../base/ids.js";
 import { setMetadata } from "../messages/change-message.js";
 import { editMessage } from "../messages/copies/edit-message.js";
 import { speakerOf, fieldsOf, stringIn, isRecord, recordsIn, without, type Fields } from "../messages/message.js";
-import { jsonText, sortKeys } from "../../base/json.js";
+import { jsonText, sortKeys } from "../../base/json-text.js";
 import { answeredId, blocksOf, type Block } from "../messages/content.js";
-import { isSignedThought } from "../messages/copies/provider-fields.js";
+import { isSignedThought } from "../messages/copies/thoughts.js";
 
 /** Key in `response_metadata` of an answer's stamp: what its thoughts were made behind, in 12 characters. */
 export const prefixKey = "memory_prefix";

@@ -1,9 +1,10 @@
 import * as z from "zod/mini";
 import { lazy, parseOptions } from "../../base/options.js";
-import { frontMarks, type StructureCriteria, type StructurePurpose } from "./rules/rules.js";
-import { type BuiltInProfile, builtInProfiles } from "./profiles/built-in-profiles.js";
+import type { StructureCriteria, StructurePurpose } from "./rules/rules.js";
+import { frontMarks } from "./rules/request-rules.js";
+import type { BuiltInProfile } from "./profiles/built-in-profiles.js";
 import type { StructureProfile } from "./profiles/profile.js";
-import { checkProfile, type ProfileChoice } from "./profiles/check-profile.js";
+import { resolveProfile, profileOfModel } from "./profiles/resolve-profile.js";
 
 /** Options of structure validation: the profile, and facts about the request. */
 export interface StructureOptions {
@@ -90,48 +91,4 @@ export function resolveRepairOptions(owner: string, options: RepairOptions): Rep
 /** The profile with rule S02 in its plain form. */
 function beginningWithUser(profile: StructureProfile): StructureProfile {
   return { ...profile, firstMessage: "user", rules: { ...profile.rules, S02: "error" } };
-}
-
-/**
- * The built-in profile of this name, or the given profile after its check.
- *
- * @throws ConfigurationError as {@link checkProfile} does.
- */
-export function resolveProfile(owner: string, profile: BuiltInProfile | StructureProfile): StructureProfile {
-  const checked = checkProfile(owner, profile);
-  return typeof checked === "string" ? builtInProfiles[checked] : checked;
-}
-
-/** {@link resolveProfile}, where `"auto"` stands for the profile of each request's model. */
-export function resolveProfileChoice(owner: string, profile: ProfileChoice): StructureProfile | "auto" {
-  return profile === "auto" ? profile : resolveProfile(owner, profile);
-}
-
-/** Claude's models that bind a thought to its whole prefix, under Anthropic's, Bedrock's and Vertex's names. */
-const binding = /claude-(?:(?:fable|mythos)-5-[1-9]|(?:opus|sonnet|haiku)-5-[5-9])/;
-
-/** True for the name of a model that binds its thoughts (platform.claude.com, "preserved thinking"). */
-export function bindsThoughts(name: string | undefined): boolean {
-  return name !== undefined && binding.test(name);
-}
-
-/** Claude's models that want the thought of a turn's first step, where thinking is enabled by hand. */
-const wantsFirstThought = /claude-(?:3-7|(?:opus|sonnet|haiku)-4)/;
-
-/** The requirements of one model, as far as its adapter's profile does not hold them. */
-interface ModelFacts {
-  readonly model: string | undefined;
-  /** True where the request enables thinking with a budget. @default false */
-  readonly thinksByHand?: boolean;
-}
-
-/** The profile with what is known only by the model's name; itself if that is nothing. */
-export function profileOfModel(
-  profile: StructureProfile,
-  { model, thinksByHand = false }: ModelFacts,
-): StructureProfile {
-  const { adapter, rules } = profile;
-  const isOfClaude = adapter === "anthropic" || adapter === "bedrock";
-  const wantsFirst = isOfClaude && thinksByHand && model !== undefined && wantsFirstThought.test(model);
-  return wantsFirst && rules.S33 === undefined ? { ...profile, rules: { ...rules, S33: "error" } } : profile;
 }

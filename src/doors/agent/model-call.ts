@@ -2,7 +2,7 @@ import { AIMessage, type BaseMessage, type SystemMessage, type ToolMessage } fro
 import { mayCall, textOf } from "../../conversation/messages/content.js";
 import { mergeMessages } from "../../conversation/messages/copies/edit-message.js";
 import { roleOf, isRecord, valueIn } from "../../conversation/messages/message.js";
-import { frontMarks, withinMarks } from "../../conversation/structure/rules/rules.js";
+import { frontMarks, withinMarks } from "../../conversation/structure/rules/request-rules.js";
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
 import { boundThoughts } from "../../conversation/structure/seam/model-input.js";
 import type { BoundThoughts, ModelPlan, RequestObserver } from "../../conversation/structure/seam/model-input.js";

@@ -6,7 +6,7 @@ import { ConfigurationError } from "../../base/errors.js";
 import type { ModelInput } from "../../conversation/structure/seam/model-input.js";
 import type { ChainOptions } from "./options.js";
 import { metaOf } from "../../store/codec/decode-record.js";
-import { jsonText } from "../../base/json.js";
+import { jsonText } from "../../base/json-text.js";
 import { callsOf, textOf } from "../../conversation/messages/content.js";
 import { textAnswer } from "../../conversation/messages/copies/edit-message.js";
 import type { StoredMessage } from "../../memory/session/turn-messages.js";

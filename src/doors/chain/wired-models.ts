@@ -3,12 +3,12 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { Runnable } from "@langchain/core/runnables";
 import { report } from "../../base/events.js";
 import { editMessage } from "../../conversation/messages/copies/edit-message.js";
-import { isSignedThought } from "../../conversation/messages/copies/provider-fields.js";
+import { isSignedThought } from "../../conversation/messages/copies/thoughts.js";
 import { blocksOf } from "../../conversation/messages/content.js";
 import { fieldsOf, isRecord, stringIn } from "../../conversation/messages/message.js";
 import { Wired, type WiredRequest } from "../../conversation/reducers/wired.js";
 import type { ProfileChoice } from "../../conversation/structure/profiles/check-profile.js";
-import { bindsThoughts, resolveProfile } from "../../conversation/structure/options.js";
+import { bindsThoughts, resolveProfile } from "../../conversation/structure/profiles/resolve-profile.js";
 import type { ModelInput, ModelPlan, RequestObserver } from "../../conversation/structure/seam/model-input.js";
 
 /** A turn of a chain whose models are to be wired. */

@@ -1,6 +1,6 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { jsonText } from "../../base/json.js";
+import { jsonText } from "../../base/json-text.js";
 import { type Block, isTextBlock, saysNothing, callsOf, textOf } from "../../conversation/messages/content.js";
 import { roleOf } from "../../conversation/messages/message.js";
 import { changeContent, textAnswer } from "../../conversation/messages/copies/edit-message.js";

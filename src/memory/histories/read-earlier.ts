@@ -3,7 +3,7 @@ import { tool, type StructuredToolInterface } from "@langchain/core/tools";
 import * as z from "zod/mini";
 import { RecordError } from "../../base/errors.js";
 import { graphemeBoundary } from "../../base/graphemes.js";
-import { jsonText } from "../../base/json.js";
+import { jsonText } from "../../base/json-text.js";
 import { lazy, objectOf, objectWith, parseOptions, positiveInteger } from "../../base/options.js";
 import { decodeRecord } from "../../store/codec/decode-record.js";
 import { historySession, type RedisChatMessageHistory } from "./redis-chat-message-history.js";

@@ -1,6 +1,6 @@
 import { maxTries } from "../../base/bounds.js";
 import type { BaseMessage } from "@langchain/core/messages";
-import { identifyRecord } from "../../store/codec/identify-record.js";
+import { identifyRecord } from "../../store/codec/stored-record.js";
 import { isInterrupted, refusedMarkOf, roleOf } from "../../conversation/messages/message.js";
 import { turnNameOf } from "../../store/codec/encode-message.js";
 import { ConflictError } from "../../base/errors.js";

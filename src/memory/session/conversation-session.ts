@@ -1,7 +1,7 @@
 import { readLog } from "../../store/contract/copies.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { identifyRecord } from "../../store/codec/identify-record.js";
+import { identifyRecord } from "../../store/codec/stored-record.js";
 import { metaOf } from "../../store/codec/decode-record.js";
 import { turnNameOf } from "../../store/codec/encode-message.js";
 import type { Round } from "../../conversation/messages/rounds.js";

@@ -1,4 +1,4 @@
-import { decodeHead } from "../../store/codec/head.js";
+import { decodeHead } from "../../store/codec/stored-record.js";
 import { sealedParts } from "../../store/sealed/loaded-store.js";
 import { headField, SealedCalls, unlessChanged } from "../../store/sealed/sealed-calls.js";
 import type { WholeState } from "../../store/contract/copies.js";

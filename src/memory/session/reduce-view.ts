@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseMessage } from "@langchain/core/messages";
 import { maxTries } from "../../base/bounds.js";
-import { copyMessage, lastIdOf } from "../../store/codec/identify-record.js";
+import { copyMessage, lastIdOf, encodeHead } from "../../store/codec/stored-record.js";
 import { ConfigurationError, ConflictError, StructureError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
 import { type ReductionOutcome, originalOf } from "../../conversation/reducers/chat-history-reducer.js";
@@ -10,7 +10,6 @@ import { tracedReduction, type TracePlace } from "./reduction-trace.js";
 import type { SessionOfMemory, MemoryContext } from "./memory-context.js";
 import { decodeView, type DecodedView, type StoredEntry } from "./view.js";
 import { digestMessage, encodeMessage, messageIdOf } from "../../store/codec/encode-message.js";
-import { encodeHead } from "../../store/codec/head.js";
 import { compactionIn } from "../../conversation/messages/content.js";
 import { refusedMarkOf } from "../../conversation/messages/message.js";
 import { splitsStep } from "../../conversation/messages/steps.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { maxTries } from "../../base/bounds.js";
-import { identifyRecord, lastIdOf } from "../../store/codec/identify-record.js";
+import { identifyRecord, lastIdOf } from "../../store/codec/stored-record.js";
 import { metaOf } from "../../store/codec/decode-record.js";
 import { ConfigurationError, ConflictError, StoreError } from "../../base/errors.js";
 import { keptChanging, sessionLabel, positionConflict } from "../../store/contract/refusals.js";

@@ -1,5 +1,4 @@
-import { decodeHead } from "../../store/codec/head.js";
-import { identifyRecord } from "../../store/codec/identify-record.js";
+import { decodeHead, identifyRecord } from "../../store/codec/stored-record.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { metaOf } from "../../store/codec/decode-record.js";

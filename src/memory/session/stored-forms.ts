@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { copyMessage } from "../../store/codec/identify-record.js";
+import { copyMessage } from "../../store/codec/stored-record.js";
 import { digestMessage } from "../../store/codec/encode-message.js";
 import { ConfigurationError, RecordError } from "../../base/errors.js";
 import { changeMessage } from "../../conversation/messages/change-message.js";

@@ -6,7 +6,7 @@ import { refusedMarkOf, roleOf } from "../../conversation/messages/message.js";
 import type { StoredTurn, RewindRequest } from "../../store/contract/session-writes.js";
 import type { SessionOfMemory } from "./memory-context.js";
 import type { StoredEntry } from "./view.js";
-import { identifyRecord, lastIdOf } from "../../store/codec/identify-record.js";
+import { identifyRecord, lastIdOf } from "../../store/codec/stored-record.js";
 import type { SessionView } from "../../store/contract/session-reads.js";
 
 /** A stored message of a turn. */

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { decodeHead } from "../../store/codec/head.js";
+import { decodeHead } from "../../store/codec/stored-record.js";
 import { copyOf, decodeRecord, messageOf, noTokens, parseOwnRecord, turnIn } from "../../store/codec/decode-record.js";
 import type { DecodedRecord, ParsedRecord } from "../../store/codec/decode-record.js";
 import { keptRecords, refuseKept, unknownKey } from "../../store/contract/refusals.js";

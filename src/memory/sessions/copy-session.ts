@@ -21,7 +21,7 @@ import { logPages } from "./read-log.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { ConfigurationError, ConflictError } from "../../base/errors.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions } from "../../base/options.js";
-import { identifyRecord } from "../../store/codec/identify-record.js";
+import { identifyRecord } from "../../store/codec/stored-record.js";
 import { headIds } from "../session/screen-pages.js";
 import type { SessionOfMemory } from "../session/memory-context.js";
 import { withOwnerMark } from "../../store/contract/append-decision.js";

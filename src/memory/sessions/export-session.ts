@@ -1,7 +1,7 @@
-import { decodeHead, encodeHead } from "../../store/codec/head.js";
+import { decodeHead, encodeHead } from "../../store/codec/stored-record.js";
 import { metaOf } from "../../store/codec/decode-record.js";
 import { ConflictError, type MemoryError } from "../../base/errors.js";
-import { jsonText } from "../../base/json.js";
+import { jsonText } from "../../base/json-text.js";
 import { keyOf } from "../../store/redis/keys.js";
 import { damaged, sessionLabel } from "../../store/contract/refusals.js";
 import { beginsRound } from "../../store/contract/append-decision.js";

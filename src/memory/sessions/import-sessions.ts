@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
-import { identifyRecord } from "../../store/codec/identify-record.js";
+import { identifyRecord } from "../../store/codec/stored-record.js";
 import { ConflictError, EncryptionError, MemoryError, ConfigurationError } from "../../base/errors.js";
 import { sessionLabel, transferLost } from "../../store/contract/refusals.js";
 import type { CopiedRecord, CopiedTurn, CopyPage } from "../../store/contract/copies.js";

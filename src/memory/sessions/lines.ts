@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { encodeHead } from "../../store/codec/head.js";
+import { encodeHead } from "../../store/codec/stored-record.js";
 import { ConfigurationError, ConflictError, MemoryError, RecordError } from "../../base/errors.js";
 import { isRecord, valueIn } from "../../conversation/messages/message.js";
 import { lazy, nonNegativeInteger, withoutUndefined } from "../../base/options.js";

@@ -6,7 +6,7 @@ import { reencryptOthers, type Reencrypted } from "../../store/sealed/reencrypt-
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./stored-sessions.js";
 import { maxTries } from "../../base/bounds.js";
-import { identifyRecord } from "../../store/codec/identify-record.js";
+import { identifyRecord } from "../../store/codec/stored-record.js";
 import { sealedCopy, sealedTexts, asStored } from "../../store/sealed/store.js";
 import type { OpenKey } from "../../store/sealed/keys/data-keys.js";
 import { parseSealed, sealedTextParts } from "../../store/sealed/keys/session-key.js";

@@ -11,7 +11,8 @@ import type { TurnRequests } from "./turn-requests.js";
 import { encodeMessage, messageIdOf } from "../../store/codec/encode-message.js";
 import { foreignCompaction, fromCompaction, sealedIn, saysNothing } from "../../conversation/messages/content.js";
 import { roleOf } from "../../conversation/messages/message.js";
-import { type Adapter, withoutCompaction } from "../../conversation/structure/adapters/adapter.js";
+import type { Adapter } from "../../conversation/structure/adapters/adapter.js";
+import { withoutCompaction } from "../../conversation/structure/adapters/blocks.js";
 import { reportCompaction } from "../../conversation/structure/seam/model-input.js";
 import type { OpenTurn } from "./open-turn.js";
 

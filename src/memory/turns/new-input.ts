@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { jsonText, sameAsJson } from "../../base/json.js";
+import { jsonText, sameAsJson } from "../../base/json-text.js";
 import { type Block, blocksOf, blockText, isBlankText, textOf } from "../../conversation/messages/content.js";
 import { roleOf, summaryMarkOf } from "../../conversation/messages/message.js";
 import type { ConversationSession } from "../session/conversation-session.js";

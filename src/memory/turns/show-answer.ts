@@ -2,7 +2,7 @@ import { CallbackManager } from "@langchain/core/callbacks/manager";
 import { AIMessageChunk, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { getCallbackManagerForConfig, type RunnableConfig } from "@langchain/core/runnables";
-import { jsonText } from "../../base/json.js";
+import { jsonText } from "../../base/json-text.js";
 import { mayCall, textOf } from "../../conversation/messages/content.js";
 import { roleOf } from "../../conversation/messages/message.js";
 

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../../base/errors.js";
 import { shortHash, timeOrderedIds } from "../../base/ids.js";
-import { sortKeys } from "../../base/json.js";
+import { sortKeys } from "../../base/json-text.js";
 import { isRecord, ownIdOf } from "../../conversation/messages/message.js";
 import { startWalk, tagValue, type Walk } from "./tagged-values.js";
 

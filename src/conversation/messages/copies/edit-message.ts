@@ -1,12 +1,12 @@
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
-import { jsonText } from "../../../base/json.js";
+import { jsonText } from "../../../base/json-text.js";
 import { callsOf, contentOf, contentText, blocksOf, isStandardContent, blockText, isTextBlock } from "../content.js";
 import type { Call, Block } from "../content.js";
 import { copyWith } from "../change-message.js";
 import { speakerOf, summaryKey, type Fields, fieldsOf, isRecord, recordsIn, without } from "../message.js";
 import { withFields, plainAnswer, signaturesKey, spokenText } from "./plain-answer.js";
 import type { CallChange, PlainChanges } from "./plain-answer.js";
-import { signatureKey, thoughtsIn } from "./provider-fields.js";
+import { signatureKey, thoughtsIn } from "./thoughts.js";
 
 /**
  * Changes of a message. Each function gets what the message says and returns what it says instead.

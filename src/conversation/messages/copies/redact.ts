@@ -7,7 +7,7 @@ import { speakerOf, type Fields, stringIn } from "../message.js";
 import { editMessage } from "./edit-message.js";
 import { withFields, plainAnswer, itemIdKeys, signaturesKey, mapSame } from "./plain-answer.js";
 import { isPlainObject } from "../../../base/json.js";
-import { signatureKey } from "./provider-fields.js";
+import { signatureKey } from "./thoughts.js";
 
 const defaultMark = "[redacted]";
 

@@ -7,7 +7,7 @@ import type { TokenCounter } from "../../tokens/counted-messages.js";
 import { summaryText, type SummarySource } from "../../messages/summary-message.js";
 import { askForText } from "../../messages/written-text.js";
 import { keepFirstUnits, graphemeBoundary } from "../../../base/graphemes.js";
-import { jsonText } from "../../../base/json.js";
+import { jsonText } from "../../../base/json-text.js";
 import { answeredId, callsOf, partsInWords } from "../../messages/content.js";
 import { roleNameOf, roleOf } from "../../messages/message.js";
 

@@ -1,12 +1,12 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { sameAsJson } from "../../../base/json.js";
+import { sameAsJson } from "../../../base/json-text.js";
 import { foreignCompaction, blocksOf, isBareText, isStandardContent } from "../../messages/content.js";
-import { callsAgree } from "../../messages/copies/provider-fields.js";
-import { itemIdKeys, plainAnswer, spokenText } from "../../messages/copies/plain-answer.js";
+import { callsAgree } from "../../messages/copies/call-copies.js";
+import { itemIdKeys, plainAnswer, spokenText, signaturesKey } from "../../messages/copies/plain-answer.js";
 import { mediaBlock, mediaLeftOut } from "../../messages/media.js";
-import { speakerOf, fieldsOf } from "../../messages/message.js";
+import { speakerOf, fieldsOf, type Fields } from "../../messages/message.js";
 import type { StructureRule } from "../rules/rules.js";
-import { withoutCompaction, hasForgottenCalls, withForm, withoutMadeUpCalls } from "./adapter.js";
+import { withoutCompaction, hasForgottenCalls, withForm, withoutMadeUpCalls } from "./blocks.js";
 import type { Adapter, FormFacts, OwnForm } from "./adapter.js";
 import {
   anthropicAnswer,
@@ -19,7 +19,6 @@ import {
   responsesAnswer,
   withoutItemId,
 } from "./provider-forms.js";
-import { adapterOf, mayComeFrom, originOf } from "./origin.js";
 import { responsesResult } from "./own-tools.js";
 import { questionForm, resultForm } from "./question.js";
 
@@ -149,4 +148,69 @@ export function readableByGoogle(message: BaseMessage, facts: FormFacts): BaseMe
 /** The rule that a message breaks which is not in the adapter's form. */
 export function ruleOfForm(message: BaseMessage): StructureRule {
   return speakerOf(message) === "assistant" ? "S36" : "S27";
+}
+
+/** Providers by the names under which adapters sign their answers. */
+const providers: ReadonlyMap<unknown, string> = new Map([
+  ["openai", "openai"],
+  ["azure_openai", "openai"],
+  ["deepseek", "openai"],
+  ["anthropic", "anthropic"],
+  ["google", "google"],
+  ["google-genai", "google-genai"],
+  ["google_genai", "google-genai"],
+  ["mistralai", "mistral"],
+  ["bedrock-converse", "bedrock"],
+]);
+
+/** Origin of an answer: a provider whose form is known, `other` for a named one that is not. */
+export type Origin = "openai" | "anthropic" | "google" | "google-genai" | "mistral" | "bedrock" | "other";
+
+/** The origin of an answer; undefined if nothing tells it. Older adapters do not sign, and show in other fields. */
+export function originOf(message: BaseMessage): Origin | undefined {
+  const { model_provider: provider, output } = fieldsOf(message.response_metadata);
+  if (typeof provider === "string") {
+    return (providers.get(provider) ?? "other") as Origin;
+  }
+  const kwargs: Fields = fieldsOf(message.additional_kwargs);
+  if (kwargs[signaturesKey] !== undefined) {
+    return "google-genai";
+  }
+  if (kwargs["type"] === "message" && kwargs["role"] === "assistant") {
+    return "anthropic";
+  }
+  if (blocksOf(message).some(({ type, thinking }: Fields) => type === "thinking" && Array.isArray(thinking))) {
+    return "mistral";
+  }
+  return Array.isArray(output) || kwargs["reasoning_content"] !== undefined ? "openai" : undefined;
+}
+
+/** The origins whose answers an adapter sends back as they are. */
+const readBy: Readonly<Record<Exclude<Adapter, "neutral">, Origin>> = {
+  "openai-chat": "openai",
+  "openai-responses": "openai",
+  deepseek: "openai",
+  anthropic: "anthropic",
+  google: "google",
+  "google-genai": "google-genai",
+  mistral: "mistral",
+  bedrock: "bedrock",
+};
+
+/** True for an answer that the adapter may have made: that of its provider, or from nobody knows where. */
+function mayComeFrom(message: BaseMessage, adapter: Exclude<Adapter, "neutral">): boolean {
+  const origin = originOf(message);
+  return origin === undefined || origin === readBy[adapter];
+}
+
+/** The adapter that made an answer; undefined where it is not known. */
+function adapterOf(message: BaseMessage): Exclude<Adapter, "neutral"> | undefined {
+  const origin = originOf(message);
+  return origin === "openai"
+    ? Array.isArray(fieldsOf(message.response_metadata)["output"])
+      ? "openai-responses"
+      : "openai-chat"
+    : origin === "other"
+      ? undefined
+      : origin;
 }

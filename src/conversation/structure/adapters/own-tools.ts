@@ -1,12 +1,13 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { sameAsJson } from "../../../base/json.js";
+import { sameAsJson } from "../../../base/json-text.js";
 import { answeredId, callIdsOf, mayCall, type Block, blockList } from "../../messages/content.js";
-import { outputItems } from "../../messages/copies/provider-fields.js";
+import { outputItems } from "../../messages/copies/call-copies.js";
 import { itemIdKeys } from "../../messages/copies/plain-answer.js";
 import { imageBlock, mediaIn } from "../../messages/media.js";
 import { isScreenshot, fieldsOf, recordsIn, without, speakerOf, stringIn } from "../../messages/message.js";
 import type { Fields } from "../../messages/message.js";
-import { formedContent, withForm, type Adapter, type RequestPlace } from "./adapter.js";
+import type { Adapter, RequestPlace } from "./adapter.js";
+import { formedContent, withForm } from "./blocks.js";
 import { inWords, resultContent, documentNames } from "./question.js";
 
 /**

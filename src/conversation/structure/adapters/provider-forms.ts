@@ -11,20 +11,12 @@ import {
 } from "../../messages/content.js";
 import type { Block } from "../../messages/content.js";
 import { withFields, signaturesKey, itemIdKeys } from "../../messages/copies/plain-answer.js";
-import {
-  isThought,
-  thoughtIn,
-  isCallBlock,
-  signatureKey,
-  compactedItems,
-  isCallItem,
-  isOfModel,
-  outputItems,
-  isReasoningId,
-} from "../../messages/copies/provider-fields.js";
-import type { Thought } from "../../messages/copies/provider-fields.js";
+import { isCallBlock, compactedItems, isCallItem, isOfModel, outputItems } from "../../messages/copies/call-copies.js";
+import { isThought, thoughtIn, signatureKey, isReasoningId } from "../../messages/copies/thoughts.js";
+import type { Thought } from "../../messages/copies/thoughts.js";
 import { type Fields, fieldsOf, stringIn, without } from "../../messages/message.js";
-import { type OwnForm, type FormFacts, formedContent, isText, withForm, unmarked } from "./adapter.js";
+import type { OwnForm, FormFacts } from "./adapter.js";
+import { formedContent, isText, withForm, unmarked } from "./blocks.js";
 import { mediaBlock, mediaIn } from "../../messages/media.js";
 import { knowsItsCalls } from "./own-tools.js";
 

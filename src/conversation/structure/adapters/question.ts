@@ -1,9 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { jsonText, sameAsJson } from "../../../base/json.js";
+import { jsonText, sameAsJson } from "../../../base/json-text.js";
 import { type Block, isResponsesText, isStandardContent, textBlock, blockList } from "../../messages/content.js";
 import { mapSame, plainBlock } from "../../messages/copies/plain-answer.js";
 import { type Fields, isRecord, stringIn, fieldsOf } from "../../messages/message.js";
-import { type Adapter, type RequestPlace, formedContent, withForm } from "./adapter.js";
+import type { Adapter, RequestPlace } from "./adapter.js";
+import { formedContent, withForm } from "./blocks.js";
 import { audioPart, dataUrl, filePart, imageBlock, mediaBlock, mediaIn, mediaLeftOut } from "../../messages/media.js";
 import type { Media } from "../../messages/media.js";
 

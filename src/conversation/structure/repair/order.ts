@@ -4,7 +4,8 @@ import { type Speaker, speakerOf, synthesizedKey } from "../../messages/message.
 import { checkOrder, mayBeFirst, mayBeLast, lastQuestionIn } from "../rules/find-issues.js";
 import type { StructureRule } from "../rules/rules.js";
 import { errorsIn, indexesOf, note, structureOf, type Entry, type RepairSession } from "./session.js";
-import { type FormFacts, asSummary } from "../adapters/adapter.js";
+import type { FormFacts } from "../adapters/adapter.js";
+import { asSummary } from "../adapters/blocks.js";
 import { formFor, ruleOfForm } from "../adapters/form.js";
 import { placesInRequest, type RequestPlaces } from "../adapters/own-tools.js";
 

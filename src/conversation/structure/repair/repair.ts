@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { mapSame } from "../../messages/copies/plain-answer.js";
-import { readableByGoogle } from "../adapters/form.js";
-import { type Origin, originOf } from "../adapters/origin.js";
+import { readableByGoogle, type Origin, originOf } from "../adapters/form.js";
 import { earlyRules, isValid, lastQuestionIn, lateRules } from "../rules/find-issues.js";
-import { keepNewest, type MessageRule, type MessagePlace } from "../rules/rules.js";
+import type { MessageRule, MessagePlace } from "../rules/rules.js";
+import { keepNewest } from "../rules/request-rules.js";
 import { foldFirstSteps, foldTools, repairCallIds, repairTools } from "./tools.js";
 import { giveForm, mergeSpeakers, mergeSystemMessages, moveSystemMessages, repairTurns } from "./order.js";
 import type { RepairPlan } from "../options.js";

@@ -7,7 +7,7 @@ import { checkTools, resultOf, beginsWithThought, checkOrder, wrongIds } from ".
 import type { StructureContext, StructureRule } from "../rules/rules.js";
 import { synthesized } from "./order.js";
 import { errorsIn, mustHold, note, structureOf, type Entry, type RepairSession } from "./session.js";
-import { jsonText } from "../../../base/json.js";
+import { jsonText } from "../../../base/json-text.js";
 import { changeContent, editMessage } from "../../messages/copies/edit-message.js";
 import { ConfigurationError } from "../../../base/errors.js";
 import { changeMessage } from "../../messages/change-message.js";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { linkCalls, callsOf, compactionIn, answeredId, mayCall, showId, blocksOf } from "../../messages/content.js";
 import type { CallLinks, LinkedCall } from "../../messages/content.js";
-import { isThought } from "../../messages/copies/provider-fields.js";
+import { isThought } from "../../messages/copies/thoughts.js";
 import { isSynthesized, roleNameOf, speakerOf, fieldsOf } from "../../messages/message.js";
 import {
   noBlankText,
@@ -13,7 +13,7 @@ import {
   readableCalls,
   wellFormedNames,
 } from "./message-rules.js";
-import { checkRequest } from "./rules.js";
+import { checkRequest } from "./request-rules.js";
 import type {
   Finding,
   MessageRule,

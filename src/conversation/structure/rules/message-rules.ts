@@ -12,7 +12,7 @@ import {
   blockList,
 } from "../../messages/content.js";
 import type { Block } from "../../messages/content.js";
-import { isSignedThought } from "../../messages/copies/provider-fields.js";
+import { isSignedThought } from "../../messages/copies/thoughts.js";
 import { type Speaker, speakerOf, isRecord, valueIn, type Fields } from "../../messages/message.js";
 import { plainBlock, spokenText, plainAnswer, rawFieldsOf } from "../../messages/copies/plain-answer.js";
 import { inWords } from "../adapters/question.js";

@@ -4,12 +4,13 @@ import { report, type MemoryEvent, type MemoryEventHandler } from "../../../base
 import { blocksOf, foreignIn, type ForeignCompaction } from "../../messages/content.js";
 import { roleOf } from "../../messages/message.js";
 import type { LedgerWalk, PrefixParts } from "../ledger.js";
-import { type RepairOptions, type RepairPlan, resolveRepairOptions, resolveProfile } from "../options.js";
+import { type RepairOptions, type RepairPlan, resolveRepairOptions } from "../options.js";
+import { resolveProfile } from "../profiles/resolve-profile.js";
 import type { ProfileChoice } from "../profiles/check-profile.js";
 import type { StructureProfile } from "../profiles/profile.js";
 import { repairRequest } from "../repair/repair.js";
 import { synthesized } from "../repair/order.js";
-import { type FrontMarks, frontMarks, noMarks } from "../rules/rules.js";
+import { type FrontMarks, frontMarks, noMarks } from "../rules/request-rules.js";
 import { findIssues } from "../rules/find-issues.js";
 import type { ModelProfile } from "./profile-of.js";
 

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { answeredId, callsOf, type Call, type Block } from "../../messages/content.js";
 import { wireRoleOf, fieldsOf, stringIn, type Fields } from "../../messages/message.js";
 import { mediaIn, type Media, type MediaKind } from "../../messages/media.js";
-import { jsonText } from "../../../base/json.js";
+import { jsonText } from "../../../base/json-text.js";
 
 /** Tokens that a request costs besides its messages: the reply is primed with `<|start|>assistant<|message|>`. */
 export const replyTokens = 3;

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { randomUUID } from "node:crypto";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { copyMessage } from "../../../store/codec/identify-record.js";
+import { copyMessage } from "../../../store/codec/stored-record.js";
 import { callsOf } from "../../../conversation/messages/content.js";
 import { roleOf } from "../../../conversation/messages/message.js";
 import { ConfigurationError } from "../../../base/errors.js";

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../../../base/errors.js";
-import { sameAsJson, isPlainObject, parseArguments } from "../../../base/json.js";
+import { isPlainObject, parseArguments } from "../../../base/json.js";
+import { sameAsJson } from "../../../base/json-text.js";
 import { isMessage, saysOtherwise, isContentPart } from "../message-schema.js";
 import type { OpenAIMessage, MessageRole, ContentPart, MessageToolCall } from "../message.js";
 import { decodeRecord } from "../../../store/codec/decode-record.js";
