@@ -1,6 +1,6 @@
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
-import { type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { inspect } from "node:util";

@@ -1,6 +1,6 @@
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import type { AIMessage } from "@langchain/core/messages";
-import { type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";

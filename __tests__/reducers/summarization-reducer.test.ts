@@ -6,7 +6,7 @@ import {
   type MessageContent,
 } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { type ChatHistorySummarizationReducerOptions } from "../../src/entries/index.js";
+import type { ChatHistorySummarizationReducerOptions } from "../../src/entries/index.js";
 import { summaryMarkOf } from "../../src/conversation/messages/message.js";
 import { SummaryError } from "../../src/base/errors.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { createAgent } from "langchain";
 import { sessionConfig, type RedisChatMemory } from "langchain-redis-memory";
 import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
-import { type RedisRuns } from "langchain-redis-memory/runs";
+import type { RedisRuns } from "langchain-redis-memory/runs";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories } from "../support/memories.js";

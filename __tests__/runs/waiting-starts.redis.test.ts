@@ -1,5 +1,5 @@
 import { Redis } from "ioredis";
-import { type RedisRuns, type Run } from "langchain-redis-memory/runs";
+import type { RedisRuns, Run } from "langchain-redis-memory/runs";
 import { human } from "../support/messages.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories } from "../support/memories.js";

@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import type { Cluster } from "ioredis";
-import { type Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";

@@ -4,7 +4,7 @@ import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { redisRuns, type Run, type RunItem } from "langchain-redis-memory/runs";
 import type { Cluster } from "ioredis";
-import { type Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { beginMove } from "../../tools/testkit/servers/redis-cluster.js";
 import { ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";

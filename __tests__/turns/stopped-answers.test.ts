@@ -1,5 +1,5 @@
 import type { AIMessage } from "@langchain/core/messages";
-import { type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { interruptedAnswer, interruptedMessage, stopSignal } from "../../src/memory/turns/stop.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 

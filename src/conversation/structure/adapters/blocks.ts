@@ -16,7 +16,7 @@ import { inForm } from "../../messages/change-message.js";
 import { mapSame, withFields } from "../../messages/copies/plain-answer.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, without } from "../../messages/message.js";
 import { summaryMessage } from "../../messages/summary-message.js";
-import { type Adapter } from "./adapter.js";
+import type { Adapter } from "./adapter.js";
 
 /** An adapter's form of one block of an answer; strings are passed as text blocks. */
 type BlockForm = (block: Block) => readonly Block[];

@@ -3,7 +3,7 @@ import { type Block, blocksOf } from "../../messages/content.js";
 import { type Fields, fieldsOf, isRecord } from "../../messages/message.js";
 import { mapBlocks, mapSame, withFields } from "../../messages/copies/plain-answer.js";
 import { mediaIn, mediaKinds, mediaLeftOut } from "../../messages/media.js";
-import { type StructureRule, type StructureContext, type StructureCriteria, type ReportFinding } from "./rules.js";
+import type { StructureRule, StructureContext, StructureCriteria, ReportFinding } from "./rules.js";
 
 /** A rule about all messages of a request, of which a provider takes so many parts. */
 interface RequestRule {

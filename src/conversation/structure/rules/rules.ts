@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { CallLinks } from "../../messages/content.js";
 import type { Speaker } from "../../messages/message.js";
 import type { StructureProfile } from "../profiles/profile.js";
-import { type FrontMarks } from "./request-rules.js";
+import type { FrontMarks } from "./request-rules.js";
 
 /**
  * The structure rules by id, one sentence each. A profile decides which rules are checked, and their severity.
