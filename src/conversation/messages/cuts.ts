@@ -156,9 +156,5 @@ function sizesFrom(messages: readonly BaseMessage[], sections: Sections, target:
 }
 
 function sum(tokens: readonly number[], indexes: Iterable<number>): number {
-  let total = 0;
-  for (const index of indexes) {
-    total += tokens[index]!;
-  }
-  return total;
+  return [...indexes].reduce((total, index) => total + tokens[index]!, 0);
 }

@@ -1,8 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type Runnable, RunnableLambda } from "@langchain/core/runnables";
 import * as z from "zod/mini";
-import { repairFields, resolveRepairOptions } from "../structure/options.js";
-import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
+import { repairFields, resolveRepairOptions, resolveProfileChoice } from "../structure/options.js";
 import type { RepairOptions, RepairPlan } from "../structure/options.js";
 import { langchainGuide } from "../structure/profiles/neutral.js";
 import { repairAs } from "../structure/repair/repair.js";

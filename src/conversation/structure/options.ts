@@ -2,9 +2,9 @@ import * as z from "zod/mini";
 import { lazy, parseOptions } from "../../base/options.js";
 import type { StructureCriteria, StructurePurpose } from "./rules/rules.js";
 import { frontMarks } from "./rules/request-rules.js";
-import type { BuiltInProfile } from "./profiles/built-in-profiles.js";
+import { type BuiltInProfile, profileOfModel, builtInProfiles } from "./profiles/built-in-profiles.js";
 import type { StructureProfile } from "./profiles/profile.js";
-import { resolveProfile, profileOfModel } from "./profiles/resolve-profile.js";
+import { checkProfile, type ProfileChoice } from "./profiles/check-profile.js";
 
 /** Options of structure validation: the profile, and facts about the request. */
 export interface StructureOptions {
@@ -91,4 +91,19 @@ export function resolveRepairOptions(owner: string, options: RepairOptions): Rep
 /** The profile with rule S02 in its plain form. */
 function beginningWithUser(profile: StructureProfile): StructureProfile {
   return { ...profile, firstMessage: "user", rules: { ...profile.rules, S02: "error" } };
+}
+
+/**
+ * The built-in profile of this name, or the given profile after its check.
+ *
+ * @throws ConfigurationError as {@link checkProfile} does.
+ */
+export function resolveProfile(owner: string, profile: BuiltInProfile | StructureProfile): StructureProfile {
+  const checked = checkProfile(owner, profile);
+  return typeof checked === "string" ? builtInProfiles[checked] : checked;
+}
+
+/** {@link resolveProfile}, where `"auto"` stands for the profile of each request's model. */
+export function resolveProfileChoice(owner: string, profile: ProfileChoice): StructureProfile | "auto" {
+  return profile === "auto" ? profile : resolveProfile(owner, profile);
 }

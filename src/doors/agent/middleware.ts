@@ -7,7 +7,7 @@ import { lazy, objectWith, parseOptions, type SchemaOutput } from "../../base/op
 import { sessionOf } from "../../memory/histories/redis-chat-message-history.js";
 import type { BuiltInProfile } from "../../conversation/structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
-import { resolveProfileChoice } from "../../conversation/structure/profiles/resolve-profile.js";
+import { resolveProfileChoice } from "../../conversation/structure/options.js";
 import { AgentHooks } from "./hooks.js";
 import { splitState, currentConfig, namespaceOf, placeOf, type AgentRuntime } from "./run.js";
 import { askedState } from "./asked-question.js";

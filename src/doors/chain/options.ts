@@ -6,7 +6,7 @@ import type { BuiltInProfile } from "../../conversation/structure/profiles/built
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
 import { ConfigurationError } from "../../base/errors.js";
 import { fieldsOf } from "../../conversation/messages/message.js";
-import { resolveProfileChoice } from "../../conversation/structure/profiles/resolve-profile.js";
+import { resolveProfileChoice } from "../../conversation/structure/options.js";
 import { holdPolicy, turnFields } from "../../memory/turns/turn-setting.js";
 import { sessionIdSchema, type SessionIdOption } from "../../memory/session/identity.js";
 

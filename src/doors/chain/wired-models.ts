@@ -8,7 +8,8 @@ import { blocksOf } from "../../conversation/messages/content.js";
 import { fieldsOf, isRecord, stringIn } from "../../conversation/messages/message.js";
 import { Wired, type WiredRequest } from "../../conversation/reducers/wired.js";
 import type { ProfileChoice } from "../../conversation/structure/profiles/check-profile.js";
-import { bindsThoughts, resolveProfile } from "../../conversation/structure/profiles/resolve-profile.js";
+import { resolveProfile } from "../../conversation/structure/options.js";
+import { bindsThoughts } from "../../conversation/structure/profiles/built-in-profiles.js";
 import type { ModelInput, ModelPlan, RequestObserver } from "../../conversation/structure/seam/model-input.js";
 
 /** A turn of a chain whose models are to be wired. */

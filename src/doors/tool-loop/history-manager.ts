@@ -9,7 +9,7 @@ import type { ConversationSession } from "../../memory/session/conversation-sess
 import { sessionOf } from "../../memory/histories/redis-chat-message-history.js";
 import { parseOptions, type SchemaOutput } from "../../base/options.js";
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
-import { resolveProfileChoice } from "../../conversation/structure/profiles/resolve-profile.js";
+import { resolveProfileChoice } from "../../conversation/structure/options.js";
 import { boundThoughts, planOf } from "../../conversation/structure/seam/model-input.js";
 import type { BoundThoughts, ModelPlan } from "../../conversation/structure/seam/model-input.js";
 import { tiktokenCounter } from "../../conversation/tokens/counters/tiktoken-counter.js";

@@ -1,6 +1,5 @@
 import { readLog } from "../../store/contract/copies.js";
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { HumanMessage, SystemMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { report } from "../../base/events.js";
 import { keepFirstUnits } from "../../base/graphemes.js";

@@ -1,7 +1,8 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { sameAsJson } from "../../../base/json-text.js";
-import { type Call, callsOf, isCompaction } from "../content.js";
+import { type Call, callsOf } from "../content.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, valueIn } from "../message.js";
+import { outputItems, isCallItem } from "./thoughts.js";
 
 /** Types of content blocks that repeat a call of their message, with the key that holds the arguments. */
 const argumentKeys: ReadonlyMap<unknown, string> = new Map([
@@ -74,29 +75,4 @@ function agrees({ id, name, args: copyArgs }: CallCopy, call: Call): boolean {
   const args = typeof copyArgs === "string" ? valueIn(copyArgs || "{}") : copyArgs;
   const isRead = call.readable && isRecord(args) && args !== call.args;
   return isSame(id, call.id) && isSame(name, call.name) && (!isRead || sameAsJson(args, call.args));
-}
-
-/** The items of `response_metadata.output`, which ChatOpenAI sends as they are; undefined if it is something else. */
-export function outputItems(output: unknown): readonly Fields[] | undefined {
-  const isTyped = (item: unknown) => isRecord(item) && typeof item["type"] === "string";
-  return Array.isArray(output) && output.length > 0 && output.every(isTyped) ? (output as Fields[]) : undefined;
-}
-
-const callTypes = new Set<unknown>(["function_call", "custom_tool_call", "computer_call"]);
-
-/** True for an item that is a call of the message. */
-export function isCallItem({ type }: Fields): boolean {
-  return callTypes.has(type);
-}
-
-/** The item by which OpenAI compacted a conversation, and the messages of others that it kept; none without one. */
-export function compactedItems(output: unknown): readonly Fields[] {
-  const items = outputItems(output) ?? [];
-  const isKept = (item: Fields) => isCompaction(item) || (item["type"] === "message" && !isOfModel(item));
-  return items.some(isCompaction) ? items.filter(isKept) : [];
-}
-
-/** True for an item with words of the model. */
-export function isOfModel({ type, role = "assistant" }: Fields): boolean {
-  return type === "message" && role === "assistant";
 }

@@ -4,8 +4,8 @@ import { blocksOf, contentOf, blockList, shortContentOf, textBlock, isCompaction
 import type { Block } from "../content.js";
 import { type Fields, fieldsOf, recordsIn, stringIn, without } from "../message.js";
 import { type Media, mediaIn, mediaLeftOut } from "../media.js";
-import { isCallBlock, compactedItems } from "./call-copies.js";
-import { isThought } from "./thoughts.js";
+import { isCallBlock } from "./call-copies.js";
+import { compactedItems, isThought } from "./thoughts.js";
 
 /**
  * Change of a call: new values, `remove`, or none (undefined). An object as arguments makes an unreadable call

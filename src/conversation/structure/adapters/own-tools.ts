@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { sameAsJson } from "../../../base/json-text.js";
 import { answeredId, callIdsOf, mayCall, type Block, blockList } from "../../messages/content.js";
-import { outputItems } from "../../messages/copies/call-copies.js";
+import { outputItems } from "../../messages/copies/thoughts.js";
 import { itemIdKeys } from "../../messages/copies/plain-answer.js";
 import { imageBlock, mediaIn } from "../../messages/media.js";
 import { isScreenshot, fieldsOf, recordsIn, without, speakerOf, stringIn } from "../../messages/message.js";

@@ -11,8 +11,17 @@ import {
 } from "../../messages/content.js";
 import type { Block } from "../../messages/content.js";
 import { withFields, signaturesKey, itemIdKeys } from "../../messages/copies/plain-answer.js";
-import { isCallBlock, compactedItems, isCallItem, isOfModel, outputItems } from "../../messages/copies/call-copies.js";
-import { isThought, thoughtIn, signatureKey, isReasoningId } from "../../messages/copies/thoughts.js";
+import { isCallBlock } from "../../messages/copies/call-copies.js";
+import {
+  compactedItems,
+  isCallItem,
+  isOfModel,
+  outputItems,
+  isThought,
+  thoughtIn,
+  signatureKey,
+  isReasoningId,
+} from "../../messages/copies/thoughts.js";
 import type { Thought } from "../../messages/copies/thoughts.js";
 import { type Fields, fieldsOf, stringIn, without } from "../../messages/message.js";
 import type { OwnForm, FormFacts } from "./adapter.js";

@@ -4,8 +4,7 @@ import { report, type MemoryEvent, type MemoryEventHandler } from "../../../base
 import { blocksOf, foreignIn, type ForeignCompaction } from "../../messages/content.js";
 import { roleOf } from "../../messages/message.js";
 import type { LedgerWalk, PrefixParts } from "../ledger.js";
-import { type RepairOptions, type RepairPlan, resolveRepairOptions } from "../options.js";
-import { resolveProfile } from "../profiles/resolve-profile.js";
+import { type RepairOptions, type RepairPlan, resolveRepairOptions, resolveProfile } from "../options.js";
 import type { ProfileChoice } from "../profiles/check-profile.js";
 import type { StructureProfile } from "../profiles/profile.js";
 import { repairRequest } from "../repair/repair.js";

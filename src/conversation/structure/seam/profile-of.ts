@@ -1,8 +1,7 @@
 import { fieldsOf, isRecord, stringIn } from "../../messages/message.js";
 import type { Adapter } from "../adapters/adapter.js";
-import { adapterProfiles } from "../profiles/built-in-profiles.js";
+import { adapterProfiles, bindsThoughts, profileOfModel } from "../profiles/built-in-profiles.js";
 import { otherClass } from "../profiles/neutral.js";
-import { bindsThoughts, profileOfModel } from "../profiles/resolve-profile.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
 /**
