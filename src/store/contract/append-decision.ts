@@ -154,7 +154,7 @@ export function ownerMark(owner: string): string {
 
 /**
  * The mark at the end of a record's first line, where `meta` ends, sealed or not; undefined for a record without an
- * owner. `owner-left.lua` reads the same.
+ * owner. `load-session.lua` reads the same.
  */
 export function ownerMarkIn(record: string): string | undefined {
   const lineEnd = record.indexOf("\n");

@@ -8,7 +8,7 @@
 -- Replies: VIEW view values | HELD view-or-"" values fence epoch milliseconds-to-live | WAITS number-ahead | those of
 --   the gate. The view is as in read-view.lua, the values those of the fields of `ids`.
 --
--- twin: store/in-memory/holds.ts
+-- twin: store/in-memory/session.ts
 --
 --- @include kept-view
 --- @include gate

@@ -7,7 +7,7 @@
 --
 -- A new session has no owner to check: only the guard of an erasure closes its gate.
 --
--- twin: store/in-memory/copies.ts
+-- twin: store/in-memory/session-data.ts
 --
 --- @include gate
 --- @include now

@@ -5,7 +5,7 @@
 -- Replies: MARKS and a list of them, each in the form that a field of its own has, "" where there is none; a list of
 --   digests and positions, "" where there is none | those of the gate.
 --
--- twin: store/in-memory/copies.ts
+-- twin: store/in-memory/session-data.ts
 --
 --- @include gate
 --- @include turn-marks

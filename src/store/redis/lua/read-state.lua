@@ -6,7 +6,7 @@
 -- Replies: STATE, epoch, number of records, 1 where damaged, when it expires or "", fields and values of `state`, and
 --   its data key or "" | NONE | those of the gate.
 --
--- twin: store/in-memory/copies.ts
+-- twin: store/in-memory/session-data.ts
 --
 --- @include gate
 --- @include now

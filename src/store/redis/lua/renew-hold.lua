@@ -6,7 +6,7 @@
 --
 -- No gate: the ticket, known to its holder only, authorizes the call; the reply reveals nothing of the session.
 --
--- twin: store/in-memory/holds.ts
+-- twin: store/in-memory/session-data.ts
 --
 --- @include holder
 --- @include now

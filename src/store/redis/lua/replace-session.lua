@@ -7,7 +7,7 @@
 --   turns whose marks may have changed since.
 -- Replies: REPLACED | those of the gate | STALE.
 --
--- twin: store/in-memory/copies.ts
+-- twin: store/in-memory/session-data.ts
 --
 --- @include gate
 --- @include now

@@ -4,7 +4,7 @@
 -- ARGV: the request as JSON { owner? }; `key` and `dek`, with a space between them, as they were read; the new ones.
 -- Replies: REWRAPPED | those of the gate | CHANGED.
 --
--- twin: store/in-memory/edits.ts
+-- twin: store/in-memory/in-memory-session-store.ts
 --
 --- @include gate
 --- @const keyField

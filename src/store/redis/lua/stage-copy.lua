@@ -10,7 +10,7 @@
 --
 -- No gate: the keys are of an incomplete copy, which is not a session yet.
 --
--- twin: store/in-memory/copies.ts
+-- twin: store/in-memory/session-data.ts
 --
 --- @include expire-all
 --- @include now
