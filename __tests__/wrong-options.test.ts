@@ -18,7 +18,7 @@ import {
 } from "../src/entries/index.js";
 import { conversationGuard, repairConversation } from "../src/entries/structure.js";
 import type { MemorySettings } from "../src/memory/session/memory-context.js";
-import type { StoreSource } from "../src/memory/session/stored-forms.js";
+import type { StoreSource } from "../src/memory/session/open-store.js";
 import { RedisSessionStore } from "../src/store/redis-store/redis-session-store.js";
 
 interface Owner {

@@ -1,7 +1,7 @@
 import { EncryptionError, StoreError } from "../src/base/errors.js";
 import { isLocked } from "../src/memory/session/identity.js";
 import type { SessionDetails } from "../src/store/contract/session-ref.js";
-import type { StoredStats } from "../src/store/contract/copies.js";
+import type { StoredStats } from "../src/store/contract/session-data.js";
 import { remainsOf } from "./damage.js";
 import type { Server } from "./server.js";
 

@@ -5,7 +5,7 @@ import type { MemoryEventHandler } from "../src/base/events.js";
 import { RedisChatMemory } from "../src/memory/histories/redis-chat-memory.js";
 import { urlOptions } from "../src/store/redis/connection-options.js";
 import { defaultKeyPrefix } from "../src/store/redis/keys.js";
-import { openStore } from "../src/memory/session/stored-forms.js";
+import { openStore } from "../src/memory/session/open-store.js";
 import { RedisSessionStore } from "../src/store/redis-store/redis-session-store.js";
 import type { SessionLists } from "../src/store/contract/session-ref.js";
 import type { SessionStore } from "../src/store/contract/session-store.js";

@@ -1,7 +1,8 @@
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { KeyRing } from "../../src/store/sealed/keys/key-ring.js";
 import { sealedWhenUsed } from "../../src/store/sealed/loaded-store.js";
-import { around, refreshedOnRead } from "../../src/store/contract/groups.js";
+import { around } from "../../src/store/contract/groups.js";
+import { refreshedOnRead } from "../../src/memory/session/open-store.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { propertyRuns } from "../support/property-runs.js";

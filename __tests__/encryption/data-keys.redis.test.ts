@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { EncryptionError, StoreError } from "../../src/base/errors.js";
-import type { CreateRequest } from "../../src/store/contract/copies.js";
+import type { CreateRequest } from "../../src/store/contract/session-data.js";
 import type { SessionRef } from "../../src/store/contract/session-ref.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";

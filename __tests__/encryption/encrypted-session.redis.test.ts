@@ -1,5 +1,5 @@
 import { withKey } from "../../testing/session-store/store-case.js";
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { inspect } from "node:util";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { ConflictError } from "../../src/base/errors.js";

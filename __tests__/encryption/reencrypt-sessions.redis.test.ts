@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { type EncryptionOptions, KeyRing } from "../../src/store/sealed/keys/key-ring.js";

@@ -1,6 +1,6 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { Cluster } from "ioredis";

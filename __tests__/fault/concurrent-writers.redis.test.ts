@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { Redis } from "ioredis";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record, texts } from "../../testing/session-store/store-case.js";

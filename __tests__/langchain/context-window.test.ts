@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { tool } from "@langchain/core/tools";

@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { ConfigurationError, RecordError, type StoreError } from "../../src/base/errors.js";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";

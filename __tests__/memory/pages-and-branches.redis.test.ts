@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import { identifyRecord } from "../../src/store/codec/stored-record.js";

@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { storedTurn } from "../../testing/session-store/store-case.js";
 import fc from "fast-check";
 import type { Redis } from "ioredis";

@@ -1,7 +1,7 @@
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { record, records } from "../../testing/session-store/store-case.js";
 import type { MemoryEvent } from "../../src/base/events.js";
-import type { NewState } from "../../src/store/contract/copies.js";
+import type { NewState } from "../../src/store/contract/session-data.js";
 
 describe("InMemorySessionStore", () => {
   it("reports each call as one round trip, also a refused one", async () => {

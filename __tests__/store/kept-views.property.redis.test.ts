@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { Redis } from "ioredis";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
-import { KeptViews } from "../../src/store/redis-store/kept-views.js";
+import { KeptViews } from "../../src/store/redis-store/views.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { replacing } from "../../testing/session-store/replaced-session.js";

@@ -1,6 +1,6 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { refreshedOnRead } from "../../src/store/contract/groups.js";
+import { refreshedOnRead } from "../../src/memory/session/open-store.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 
 const s = { id: "s" };

@@ -1,4 +1,4 @@
-import { readLog, type CopiedTurn, type CopyPage } from "../../src/store/contract/copies.js";
+import { readLog, type CopiedTurn, type CopyPage } from "../../src/store/contract/session-data.js";
 import { logSum, sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { replacing } from "../../testing/session-store/replaced-session.js";

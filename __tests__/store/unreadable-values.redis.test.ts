@@ -4,7 +4,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import type { AppendRequest } from "../../src/store/contract/session-writes.js";
 import { asRead, human, record, forkOf, records, texts } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { identify } from "../support/store-commands.js";
 
 const session = { id: "s" };

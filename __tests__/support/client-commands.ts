@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
 import type { SessionHold, SessionLabel, SessionRef } from "../../src/store/contract/session-ref.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";

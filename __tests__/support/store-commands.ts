@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { storedTurn, reductionsOf } from "../../testing/session-store/store-case.js";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-import { wholeLog } from "../../src/store/contract/copies.js";
+import { wholeLog } from "../../src/store/contract/session-data.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { RedisChatMessageHistory, sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";

@@ -31,7 +31,8 @@ export type {
   RedisSessionStoreOptions,
   RedisStoreSettings,
 } from "../store/redis/connection-options.js";
-export type { StoreSettings, StoreSource, BeforeStore } from "../memory/session/stored-forms.js";
+export type { BeforeStore } from "../memory/session/stored-forms.js";
+export type { StoreSettings, StoreSource } from "../memory/session/open-store.js";
 export type { SessionStore } from "../store/contract/session-store.js";
 export type { SideChanges } from "../store/contract/session-writes.js";
 
@@ -97,7 +98,7 @@ export type { RedisChatMessageHistoryOptions } from "../memory/histories/redis-c
 export type { AppendOptions, AppendOutcome, TurnWrite } from "../memory/session/append-input.js";
 export type { ForkOptions } from "../memory/sessions/copy-session.js";
 export type { HistoryStats, MessagePage, PageItem, PageOptions } from "../memory/session/screen-pages.js";
-export type { ReductionSize, StoredReduction } from "../store/contract/copies.js";
+export type { ReductionSize, StoredReduction } from "../store/contract/session-data.js";
 export type { MemorySettings, RedisChatMemoryOptions } from "../memory/session/memory-context.js";
 
 export { withRedisMemory } from "../doors/chain/with-redis-memory.js";

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import type { CopyPage, CreateRequest, NewState } from "../../src/store/contract/copies.js";
+import type { CopyPage, CreateRequest, NewState } from "../../src/store/contract/session-data.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { reductionsOf, asRead, code, human, option, record, records, texts, written } from "./store-case.js";
 import { walk } from "./list-cases.js";

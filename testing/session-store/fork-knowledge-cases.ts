@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { strict as assert } from "node:assert";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import {

@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { strict as assert } from "node:assert";
 import { code, records, type StoreCase, type StoreContext } from "./store-case.js";
 import type { ListPlace } from "../../src/store/contract/session-ref.js";

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { maxReductions } from "../../src/store/contract/copies.js";
+import { maxReductions } from "../../src/store/contract/session-data.js";
 import { reductionsOf, asRead, human, record, records, texts, written, type StoreCase } from "./store-case.js";
 
 /** Pages, figures and the reductions of a session. */

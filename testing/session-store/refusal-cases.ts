@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { strict as assert } from "node:assert";
 import { randomUUID } from "node:crypto";
 import type { SessionView } from "../../src/store/contract/session-reads.js";

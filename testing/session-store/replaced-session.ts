@@ -1,4 +1,4 @@
-import type { ReplaceRequest, WholeState } from "../../src/store/contract/copies.js";
+import type { ReplaceRequest, WholeState } from "../../src/store/contract/session-data.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 
 /** The state of a session of which nothing could be read. */

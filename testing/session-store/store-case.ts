@@ -1,4 +1,4 @@
-import { readLog, type StoredReduction } from "../../src/store/contract/copies.js";
+import { readLog, type StoredReduction } from "../../src/store/contract/session-data.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { createHash } from "node:crypto";
 import { copySession, type CopyRequest } from "../../src/memory/sessions/copy-session.js";

@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { strict as assert } from "node:assert";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
 import type { NewRecord, TurnClaim } from "../../src/store/contract/session-writes.js";

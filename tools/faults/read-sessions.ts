@@ -1,4 +1,4 @@
-import { readLog } from "../../src/store/contract/copies.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import type { Redis } from "ioredis";
 import { encryption } from "./client/doors.js";
 import { openStores } from "./client/open-stores.js";
@@ -10,7 +10,7 @@ import type { Topology } from "../testkit/topologies/topology.js";
 import { decodeView } from "../../src/memory/session/view.js";
 import { summaryMarkOf } from "../../src/conversation/messages/message.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
-import { openStore } from "../../src/memory/session/stored-forms.js";
+import { openStore } from "../../src/memory/session/open-store.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 
 const atOnce = 20;

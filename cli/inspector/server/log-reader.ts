@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord } from "../../../src/store/codec/decode-record.js";
 import { unknownKey } from "../../../src/store/contract/refusals.js";
 import { EncryptionError, MemoryError } from "../../../src/base/errors.js";
-import type { StoredPage } from "../../../src/store/contract/copies.js";
+import type { StoredPage } from "../../../src/store/contract/session-data.js";
 import { breather, rememberTokens } from "../../../src/conversation/tokens/counted-messages.js";
 import type { Server } from "../../server.js";
 

@@ -7,7 +7,7 @@ import { changedFront, prefixKey } from "../../../src/conversation/structure/led
 import { metaOf } from "../../../src/store/codec/decode-record.js";
 import { usageOf } from "../../../src/memory/session/append-input.js";
 import { countOf, type TokenCounter } from "../../../src/conversation/tokens/counted-messages.js";
-import type { StoredPage } from "../../../src/store/contract/copies.js";
+import type { StoredPage } from "../../../src/store/contract/session-data.js";
 import type { Server } from "../../server.js";
 import type { AnswerUsage, OutlineEntry, OutlinePage } from "../model/data.js";
 import { readableText } from "./readable-text.js";

@@ -1,6 +1,6 @@
 import { digestMessage } from "../../../src/store/codec/encode-message.js";
 import { summaryMarkOf, stringIn } from "../../../src/conversation/messages/message.js";
-import type { StoredStats } from "../../../src/store/contract/copies.js";
+import type { StoredStats } from "../../../src/store/contract/session-data.js";
 import type { TokenCounter } from "../../../src/conversation/tokens/counted-messages.js";
 import { describeSession } from "../../all-sessions.js";
 import { damageOf, remainsOf } from "../../damage.js";

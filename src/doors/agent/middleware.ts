@@ -9,15 +9,13 @@ import type { BuiltInProfile } from "../../conversation/structure/profiles/built
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
 import { resolveProfileChoice } from "../../conversation/structure/options.js";
 import { AgentHooks } from "./hooks.js";
-import { splitState, currentConfig, namespaceOf, placeOf, type AgentRuntime } from "./run.js";
+import { splitState, currentConfig, middlewareName, namespaceOf, placeOf, type AgentRuntime } from "./run.js";
 import { askedState } from "./asked-question.js";
 import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../../memory/session/identity.js";
 import { holdPolicy, turnFields } from "../../memory/turns/turn-setting.js";
 import { checkpointerOf } from "../../memory/turns/stop.js";
 import { earlierTool, readEarlierOption } from "../../memory/histories/read-earlier.js";
-
-const owner = "redisMemoryMiddleware";
 
 /** Type of an agent's `context` by its schema. */
 export type ContextOf<Schema> = Schema extends ZodObject ? z.infer<Schema> : unknown;
@@ -85,7 +83,7 @@ const optionsSchema = lazy(() =>
 export function redisMemoryMiddleware<const Schema extends ZodObject | undefined = undefined>(
   options: RedisMemoryMiddlewareOptions<Schema>,
 ): AgentMiddleware<undefined, Schema> {
-  const checked = parseOptions(owner, optionsSchema(), options);
+  const checked = parseOptions(middlewareName, optionsSchema(), options);
   const { contextSchema } = checked;
   const sessionOfRun = sessionFinder(checked);
   const runOf = runFinder(checked, sessionOfRun);
@@ -115,7 +113,7 @@ function sessionFinder({ memory, sessionId, contextSchema }: CheckedOptions) {
     const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
     const place = placeOf(config, { sessionId, context });
     const history = memory.history(place.sessionId, place.identity);
-    return { place, history, session: sessionOf(owner, history) };
+    return { place, history, session: sessionOf(middlewareName, history) };
   };
 }
 
@@ -130,7 +128,7 @@ function runFinder(options: CheckedOptions, sessionOfRun: ReturnType<typeof sess
   const { persist, onAbort, oneTurnAtATime } = options;
   const holding = holdPolicy(oneTurnAtATime);
   const { profile: choice } = options;
-  const profile = choice === undefined ? undefined : resolveProfileChoice(owner, choice);
+  const profile = choice === undefined ? undefined : resolveProfileChoice(middlewareName, choice);
   // By LangGraph's writer, which all hooks of a run share; agents inside a graph share it too, and differ by namespace.
   const runs = new WeakMap<object, Map<string, Promise<AgentHooks>>>();
   return (
@@ -142,7 +140,7 @@ function runFinder(options: CheckedOptions, sessionOfRun: ReturnType<typeof sess
     const open = async () => {
       const { place, history, session } = sessionOfRun(config);
       // Without a writer each hook opens a run of its own, and would wait for the one before it.
-      const held = holding && writer && { owner: `${owner}: oneTurnAtATime`, ...holding };
+      const held = holding && writer && { owner: `${middlewareName}: oneTurnAtATime`, ...holding };
       const input =
         isNew && checkpointerOf(config) !== undefined ? await askedState(messages, config, session) : undefined;
       const parts = splitState(input?.messages ?? messages);

@@ -152,7 +152,8 @@ export class AgentRun {
   }
 }
 
-const owner = "redisMemoryMiddleware";
+/** How errors name the middleware. */
+export const middlewareName = "redisMemoryMiddleware";
 const sessionHint =
   'pass { configurable: { sessionId: "…" } } to the agent, or give the middleware the option "sessionId"';
 
@@ -233,7 +234,7 @@ export function placeOf(
   if (isSubagent && sessionId === undefined) {
     const error = new ConfigurationError(
       "sessionId",
-      `${owner}: this agent runs inside a tool of another agent, whose session it would write into; ` +
+      `${middlewareName}: this agent runs inside a tool of another agent, whose session it would write into; ` +
         'give its middleware the option "sessionId".',
     );
     // LangChain passes a tool's error to the model, where no developer sees it.
@@ -242,11 +243,11 @@ export function placeOf(
   }
   const run = { configurable, ...(context !== undefined && { context }) };
   const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
-  const names = readRunNames(configurable, owner, { namesSession: sessionId !== undefined });
+  const names = readRunNames(configurable, middlewareName, { namesSession: sessionId !== undefined });
   // A subagent inherits the config, but has a session and turn of its own.
   const own = isSubagent ? {} : names.label;
   return {
-    sessionId: sessionIdOf({ named, run, owner, hint: sessionHint }),
+    sessionId: sessionIdOf({ named, run, owner: middlewareName, hint: sessionHint }),
     identity: { ...names.owner, ...own },
     turnId: isSubagent ? undefined : names.turnId,
   };

@@ -25,7 +25,7 @@ import type {
 import { readPrompt, writePrompt } from "./xml-prompt.js";
 import { checkHistory, SavedMessages, type ChatHistoryLike } from "./saved-messages.js";
 
-const owner = "MessageHistory";
+const className = "MessageHistory";
 
 /**
  * A list of messages in OpenAI's chat format. Copies messages in and out: changing what you passed in or got back does
@@ -55,7 +55,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    */
   constructor(messages: readonly OpenAIMessage[] | string = []) {
     inspectedAs(this, () => this.toString());
-    this.#messages = typeof messages === "string" ? [] : parseMessages(owner, messages);
+    this.#messages = typeof messages === "string" ? [] : parseMessages(className, messages);
     if (typeof messages === "string") {
       this.addMessage("system", messages);
     }
@@ -68,13 +68,13 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    * @throws RecordError `unsupported_message`, with the position, for a type without a role in the format.
    */
   static fromMessages(messages: readonly BaseMessage[]): MessageHistory {
-    checkArgument(`${owner}.fromMessages`, "messages", { messages });
+    checkArgument(`${className}.fromMessages`, "messages", { messages });
     return new MessageHistory(messages.map(fromLangChain));
   }
 
   /** Restores a history from what `JSON.stringify(history)` wrote. */
   static fromJSON(text: string): MessageHistory {
-    return new MessageHistory(parseJson(text, `${owner}.fromJSON`) as OpenAIMessage[]);
+    return new MessageHistory(parseJson(text, `${className}.fromJSON`) as OpenAIMessage[]);
   }
 
   /**
@@ -83,13 +83,13 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    * message.
    */
   static fromPrompt(prompt: string): MessageHistory {
-    checkArgument(`${owner}.fromPrompt`, "prompt", { prompt });
+    checkArgument(`${className}.fromPrompt`, "prompt", { prompt });
     return new MessageHistory(readPrompt(prompt) as unknown as OpenAIMessage[]);
   }
 
   /** Loads the messages of a LangChain history. Saving to the same object later adds only what is new. */
   static async load(history: ChatHistoryLike): Promise<MessageHistory> {
-    checkHistory(`${owner}.load`, history, "getMessages");
+    checkHistory(`${className}.load`, history, "getMessages");
     const loaded = MessageHistory.fromMessages(await history.getMessages());
     loaded.#saved.remember(history, loaded.length);
     return loaded;
@@ -100,7 +100,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    * object before. A retry uses the same message ids, so it is safe if the history recognizes messages by id.
    */
   async save(history: ChatHistoryLike): Promise<void> {
-    checkHistory(`${owner}.save`, history, "addMessages");
+    checkHistory(`${className}.save`, history, "addMessages");
     await this.#saved.save(history, this.#messages, this.#removed);
   }
 
@@ -118,10 +118,10 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
     if ((role as MessageRole) === "tool") {
       throw new ConfigurationError(
         "role",
-        `${owner}.addMessage: role "tool" is not allowed; use addToolResponse, which takes the id of the call.`,
+        `${className}.addMessage: role "tool" is not allowed; use addToolResponse, which takes the id of the call.`,
       );
     }
-    checkNotes(`${owner}.addMessage`, notes);
+    checkNotes(`${className}.addMessage`, notes);
     this.#add("addMessage", { role, content } as OpenAIMessage, notes);
   }
 
@@ -133,9 +133,9 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
       readonly content?: string;
     } = {},
   ): void {
-    checkArgument(`${owner}.addToolCall`, "toolCalls", { toolCalls });
+    checkArgument(`${className}.addToolCall`, "toolCalls", { toolCalls });
     const { content, ...others } = notes;
-    checkArgument(`${owner}.addToolCall`, "toolCallNotes", others);
+    checkArgument(`${className}.addToolCall`, "toolCallNotes", others);
     this.#add("addToolCall", { role: "assistant", content, tool_calls: toolCalls } as OpenAIMessage, others);
   }
 
@@ -144,8 +144,8 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    * `validateConversation` finds results without a call.
    */
   addToolResponse(toolCallId: string, content: string | readonly ContentPart[], notes: MessageNotes = {}): void {
-    checkArgument(`${owner}.addToolResponse`, "toolCallId", { toolCallId });
-    checkNotes(`${owner}.addToolResponse`, notes);
+    checkArgument(`${className}.addToolResponse`, "toolCallId", { toolCallId });
+    checkNotes(`${className}.addToolResponse`, notes);
     this.#add("addToolResponse", { role: "tool", content, tool_call_id: toolCallId } as OpenAIMessage, notes);
   }
 
@@ -157,7 +157,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    */
   addSimulatedCalls(calls: readonly SimulatedCall[]): void {
     const usedIds = this.#messages.flatMap(({ tool_calls: made = [] }) => made.map(({ id }) => id));
-    const method = `${owner}.addSimulatedCalls`;
+    const method = `${className}.addSimulatedCalls`;
     const timestamp = now();
     const added = messagesOf(writeCalls(method, calls, usedIds)).map((message) => ({ ...message, timestamp }));
     this.#messages = this.#messages.concat(parseMessages(method, added));
@@ -165,7 +165,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
 
   /** Returns the messages with a role. */
   filterByRole(role: MessageRole): OpenAIMessage[] {
-    checkArgument(`${owner}.filterByRole`, "role", { role });
+    checkArgument(`${className}.filterByRole`, "role", { role });
     return this.#messages.filter((message) => message.role === role).map((message) => copyJson(message));
   }
 
@@ -241,18 +241,18 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
 
   /** Returns the messages added since the mark was taken, such as those of one run. */
   since(mark: number): OpenAIMessage[] {
-    checkMark(`${owner}.since`, mark, this.mark());
+    checkMark(`${className}.since`, mark, this.mark());
     return this.slice(Math.max(0, mark - this.#removed));
   }
 
   /** Returns `MessageHistory(3 messages)`. */
   toString(): string {
-    return `${owner}(${this.length} messages)`;
+    return `${className}(${this.length} messages)`;
   }
 
   #add(method: string, message: OpenAIMessage, notes: MessageNotes): void {
     const { timestamp = now(), ...others } = notes;
-    this.#messages.push(parseMessage(`${owner}.${method}`, { ...message, ...others, timestamp }));
+    this.#messages.push(parseMessage(`${className}.${method}`, { ...message, ...others, timestamp }));
   }
 }
 

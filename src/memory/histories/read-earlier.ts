@@ -12,7 +12,7 @@ import { refusedMarkOf, roleOf } from "../../conversation/messages/message.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { firstRecords, nextLimit } from "../sessions/read-log.js";
 import { foldedText, textFilter } from "../sessions/search-requests.js";
-import type { StoredPage } from "../../store/contract/copies.js";
+import type { StoredPage } from "../../store/contract/session-data.js";
 import { approximateCounter } from "../../conversation/tokens/counters/approximate-counter.js";
 
 /**

@@ -11,7 +11,7 @@ import { ConversationSession } from "../session/conversation-session.js";
 import { createMemoryContext, drainContext } from "../session/memory-context.js";
 import type { MemoryContext, RedisChatMemoryOptions } from "../session/memory-context.js";
 import type { HistoryStats, MessagePage, PageOptions } from "../session/screen-pages.js";
-import type { StoredReduction } from "../../store/contract/copies.js";
+import type { StoredReduction } from "../../store/contract/session-data.js";
 import type { ForkOptions } from "../sessions/copy-session.js";
 import type { Replacement } from "../session/rewind-session.js";
 import type { SessionRef } from "../../store/contract/session-ref.js";

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { lazy, parseOptions } from "../../base/options.js";
 import type { ReducerRequest } from "../../conversation/reducers/chat-history-reducer.js";
-import { usageOf, type ContextUsage, defaultWindow } from "../../conversation/reducers/window/context-window.js";
+import { usageOf, type ContextUsage } from "../../conversation/reducers/window/context-window.js";
+import { defaultWindow } from "../../conversation/reducers/window/default-window.js";
 import type { ConversationSession } from "./conversation-session.js";
 
 // Apart from the other reads: what measures a request is loaded with the first one.

@@ -1,4 +1,4 @@
-import { readLog } from "../../store/contract/copies.js";
+import { readLog } from "../../store/contract/session-data.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { identifyRecord } from "../../store/codec/stored-record.js";

@@ -1,4 +1,4 @@
-import { readLog } from "../../store/contract/copies.js";
+import { readLog } from "../../store/contract/session-data.js";
 import { HumanMessage, SystemMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { report } from "../../base/events.js";

@@ -12,10 +12,10 @@ import type { ChatHistoryReducer } from "../../conversation/reducers/chat-histor
 import type { ContextWindow } from "../../conversation/reducers/window/context-window.js";
 import type { SummaryModel } from "../../conversation/reducers/summary/summarizer.js";
 import type { ReduceWhen } from "../../conversation/reducers/reduce-when.js";
-import { openStore, storeFields, StoredForms } from "./stored-forms.js";
-import type { StoreSettings, StoreSource, BeforeStore } from "./stored-forms.js";
+import { StoredForms } from "./stored-forms.js";
+import { openStore, storeFields, type StoreSettings, type StoreSource, refreshedOnRead } from "./open-store.js";
+import type { BeforeStore } from "./stored-forms.js";
 import type { ExactlyOne } from "../../store/redis/connection-options.js";
-import { refreshedOnRead } from "../../store/contract/groups.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { counterField, knownCount, rememberTokens } from "../../conversation/tokens/counted-messages.js";
 import type { TokenCounter } from "../../conversation/tokens/counted-messages.js";
@@ -286,7 +286,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
 /** The given reducer, if it knows windows; where none is given, one with default options. */
 function windowSource(reducer: ChatHistoryReducer | undefined): WindowSource | undefined {
   if (reducer === undefined) {
-    const load = async () => (await import("../../conversation/reducers/window/context-window.js")).defaultWindow();
+    const load = async () => (await import("../../conversation/reducers/window/default-window.js")).defaultWindow();
     return { load: loadedOnce(load), isTold: false };
   }
   return isWindow(reducer) ? { load: () => reducer, isTold: reducer.isTold } : undefined;

@@ -1,7 +1,7 @@
 import { decodeHead } from "../../store/codec/stored-record.js";
 import { sealedParts } from "../../store/sealed/loaded-store.js";
 import { headField, SealedCalls, unlessChanged } from "../../store/sealed/sealed-calls.js";
-import type { WholeState } from "../../store/contract/copies.js";
+import type { WholeState } from "../../store/contract/session-data.js";
 import type { SessionOfMemory } from "./memory-context.js";
 
 /**

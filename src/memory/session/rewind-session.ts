@@ -4,7 +4,7 @@ import { identifyRecord, lastIdOf } from "../../store/codec/stored-record.js";
 import { metaOf } from "../../store/codec/decode-record.js";
 import { ConfigurationError, ConflictError, StoreError } from "../../base/errors.js";
 import { keptChanging, sessionLabel, positionConflict } from "../../store/contract/refusals.js";
-import { wholeLog, type StoredPage } from "../../store/contract/copies.js";
+import { wholeLog, type StoredPage } from "../../store/contract/session-data.js";
 import type { RewindRequest } from "../../store/contract/session-writes.js";
 import type { SessionOfMemory } from "./memory-context.js";
 import { decodeEntries } from "./view.js";

@@ -9,7 +9,7 @@ import { beginsRound } from "../../store/contract/append-decision.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
 import { refusedMarkOf } from "../../conversation/messages/message.js";
-import type { StoredPage, StoredReduction } from "../../store/contract/copies.js";
+import type { StoredPage, StoredReduction } from "../../store/contract/session-data.js";
 import type { SessionOfMemory } from "./memory-context.js";
 import { inTurnOrder, decodeEntries } from "./view.js";
 

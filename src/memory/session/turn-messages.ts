@@ -1,4 +1,4 @@
-import { readLog } from "../../store/contract/copies.js";
+import { readLog } from "../../store/contract/session-data.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord, metaOf } from "../../store/codec/decode-record.js";
 import { turnNameOf } from "../../store/codec/encode-message.js";

@@ -7,7 +7,7 @@ import type {
   CreatedSession,
   NewState,
   WholeState,
-} from "../../store/contract/copies.js";
+} from "../../store/contract/session-data.js";
 import { anyDigest } from "../../store/contract/session-writes.js";
 import {
   alreadyExists,

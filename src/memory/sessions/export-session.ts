@@ -6,7 +6,7 @@ import { keyOf } from "../../store/redis/keys.js";
 import { damaged, sessionLabel } from "../../store/contract/refusals.js";
 import { beginsRound } from "../../store/contract/append-decision.js";
 import type { SessionLists, SessionRef } from "../../store/contract/session-ref.js";
-import type { NamedMark, WholeState } from "../../store/contract/copies.js";
+import type { NamedMark, WholeState } from "../../store/contract/session-data.js";
 import { namesIn } from "../session/identity.js";
 import { logPages } from "./read-log.js";
 import { exportData, besideOf } from "./item-lines.js";

@@ -3,7 +3,7 @@ import { encodeHead } from "../../store/codec/stored-record.js";
 import { ConfigurationError, ConflictError, MemoryError, RecordError } from "../../base/errors.js";
 import { isRecord, valueIn } from "../../conversation/messages/message.js";
 import { lazy, nonNegativeInteger, withoutUndefined } from "../../base/options.js";
-import { maxReductions, type StoredReduction, type KeptState } from "../../store/contract/copies.js";
+import { maxReductions, type StoredReduction, type KeptState } from "../../store/contract/session-data.js";
 import { maxUsageModels } from "../../store/contract/session-ref.js";
 import { checkOwnerName, labelOf, type SessionNames } from "../session/identity.js";
 

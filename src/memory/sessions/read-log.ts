@@ -1,4 +1,4 @@
-import { readLog } from "../../store/contract/copies.js";
+import { readLog } from "../../store/contract/session-data.js";
 import type { SessionRef } from "../../store/contract/session-ref.js";
 
 /** Records of the first page, of which nobody knows how large they are. */

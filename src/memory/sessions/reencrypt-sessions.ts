@@ -13,8 +13,8 @@ import { parseSealed, sealedTextParts } from "../../store/sealed/keys/session-ke
 import type { MasterKey } from "../../store/sealed/keys/key-ring.js";
 import { SealedCalls } from "../../store/sealed/sealed-calls.js";
 import type { Stored } from "../../store/contract/stored-texts.js";
-import { textFields } from "../../store/contract/copies.js";
-import type { CopiedRecord, CopiedTurn, CopyPage, WholeState } from "../../store/contract/copies.js";
+import { textFields } from "../../store/contract/session-data.js";
+import type { CopiedRecord, CopiedTurn, CopyPage, WholeState } from "../../store/contract/session-data.js";
 import { damaged } from "../../store/contract/refusals.js";
 import { type SessionRef, keyParts } from "../../store/contract/session-ref.js";
 import { turnsOf } from "./copy-session.js";

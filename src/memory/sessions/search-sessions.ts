@@ -5,7 +5,7 @@ import { textOf } from "../../conversation/messages/content.js";
 import { refuseLocked } from "../session/identity.js";
 import { parseSealed } from "../../store/sealed/keys/session-key.js";
 import type { SessionDetails, SessionRef } from "../../store/contract/session-ref.js";
-import type { StoredPage } from "../../store/contract/copies.js";
+import type { StoredPage } from "../../store/contract/session-data.js";
 import { cursorText, type SearchPlace, concernsOneSession, leaveOut, storedSession } from "./stored-sessions.js";
 import { checkedSearch, foldedText, textFilter } from "./search-requests.js";
 import type {

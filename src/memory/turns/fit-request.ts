@@ -197,7 +197,7 @@ async function fitOverflow(
 }
 
 async function defaultWindow(): Promise<ContextWindow> {
-  const window = await import("../../conversation/reducers/window/context-window.js");
+  const window = await import("../../conversation/reducers/window/default-window.js");
   return window.defaultWindow();
 }
 

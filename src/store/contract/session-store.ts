@@ -1,4 +1,4 @@
-import type { SessionData, SessionCopies } from "./copies.js";
+import type { SessionData, SessionCopies } from "./session-data.js";
 import type { SessionEdits, AppendRequest, AppendResult, CommitRequest } from "./session-writes.js";
 import type { SessionLists, SessionRef } from "./session-ref.js";
 import type { ReadViewOptions, SessionView } from "./session-reads.js";

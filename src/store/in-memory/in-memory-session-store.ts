@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../../base/events.js";
 import { anyFunction, lazy, parseOptions } from "../../base/options.js";
 import { planAppend, type SizeLimits, sizeLimits, noRecords } from "../contract/append-decision.js";
-import type { SessionData, SessionCopies } from "../contract/copies.js";
+import type { SessionData, SessionCopies } from "../contract/session-data.js";
 import type {
   SessionEdits,
   SessionKeyState,

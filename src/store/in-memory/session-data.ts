@@ -1,4 +1,4 @@
-import { pageBounds, statsOf, checkCreated, textFields } from "../contract/copies.js";
+import { pageBounds, statsOf, checkCreated, textFields } from "../contract/session-data.js";
 import type {
   SessionData,
   StoredPage,
@@ -14,7 +14,7 @@ import type {
   ReplaceRequest,
   SessionCopies,
   WholeState,
-} from "../contract/copies.js";
+} from "../contract/session-data.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/session-reads.js";
 import { randomToken } from "../../base/ids.js";
 import type { SessionRef } from "../contract/session-ref.js";

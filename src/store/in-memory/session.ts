@@ -8,7 +8,7 @@ import type {
   HoldRequest,
   HoldPlace,
 } from "../contract/session-reads.js";
-import { maxReductions, type ReductionSize, type StoredReduction } from "../contract/copies.js";
+import { maxReductions, type ReductionSize, type StoredReduction } from "../contract/session-data.js";
 import type { SessionRef, StoredKey } from "../contract/session-ref.js";
 import { marksIn } from "../contract/session-writes.js";
 import type {

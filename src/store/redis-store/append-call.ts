@@ -6,7 +6,7 @@ import { unknownReply } from "../redis/errors.js";
 import { beginsRound, type AppendPlan } from "../contract/append-decision.js";
 import { randomToken } from "../../base/ids.js";
 import type { HoldPlace, SessionView, ReadViewOptions } from "../contract/session-reads.js";
-import type { KeptView, OwnAppend } from "./kept-views.js";
+import type { KeptView, OwnAppend } from "./views.js";
 import type {
   AppendRequest,
   AppendResult,

@@ -9,7 +9,7 @@ import { laterScripts } from "../redis/script.js";
 import { unknownReply } from "../redis/errors.js";
 import type { HeldTicket, HoldPlace, HoldRequest, ReadViewOptions } from "../contract/session-reads.js";
 import { takenHold } from "./append-call.js";
-import { keptTexts, type KeptView, type Shown } from "./kept-views.js";
+import { keptTexts, type KeptView, type Shown } from "./views.js";
 
 /** A call of a script; without keys, with all of the session. */
 export type SessionCall = Omit<ScriptCall, "keys"> & Partial<Pick<ScriptCall, "keys">>;

@@ -20,7 +20,7 @@ import { laterScripts } from "../redis/script.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/connection-options.js";
 import { planAppend, type SizeLimits } from "../contract/append-decision.js";
 import { randomToken } from "../../base/ids.js";
-import type { SessionData, SessionCopies } from "../contract/copies.js";
+import type { SessionData, SessionCopies } from "../contract/session-data.js";
 import type { SessionEdits, AppendRequest, AppendResult, CommitRequest } from "../contract/session-writes.js";
 import { groupWhenUsed } from "../contract/groups.js";
 import { defaultGuardMs, type SessionLists, type SessionRef } from "../contract/session-ref.js";
@@ -28,8 +28,8 @@ import { emptyView, type ReadViewOptions, type SessionView } from "../contract/s
 import type { SessionStore } from "../contract/session-store.js";
 import { keepAlive, acquireAndRead } from "./holds.js";
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace, HeldReadOptions } from "./holds.js";
-import { KeptViews, keptTexts, readOf, viewBehind, checkOwner, readTail, viewFrom } from "./kept-views.js";
-import type { KeptView, ReadView, Shown } from "./kept-views.js";
+import { KeptViews, keptTexts, readOf, viewBehind, checkOwner, readTail, viewFrom } from "./views.js";
+import type { KeptView, ReadView, Shown } from "./views.js";
 
 /** The connection of a store, for data that lies beside its sessions. */
 export interface RedisWire {
@@ -94,7 +94,7 @@ export class RedisSessionStore implements SessionStore {
     this.edits = groupWhenUsed("edits", async () => new (await import("./edits.js")).RedisEdits(calls));
     this.data = groupWhenUsed("data", async () => new (await import("./session-data.js")).RedisSessionData(calls));
     this.lists = this.#lists.group;
-    this.copies = groupWhenUsed("copies", async () => new (await import("./rebuild-session.js")).RedisCopies(calls));
+    this.copies = groupWhenUsed("copies", async () => new (await import("./copies.js")).RedisCopies(calls));
   }
 
   append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {

@@ -13,7 +13,7 @@ import {
 } from "../redis/lua/later-scripts.js";
 import type { Script } from "../redis/script.js";
 import { idHash } from "../redis/keys.js";
-import { statsOf } from "../contract/copies.js";
+import { statsOf } from "../contract/session-data.js";
 import type {
   SessionData,
   StoredPage,
@@ -22,7 +22,7 @@ import type {
   StoredReduction,
   NewState,
   WholeState,
-} from "../contract/copies.js";
+} from "../contract/session-data.js";
 import { type SideWrite, sideWithPrefix } from "../contract/session-writes.js";
 import { type EachOf, withoutUndefined } from "../../base/options.js";
 import { fieldsOf, isRecord, valueIn } from "../../conversation/messages/message.js";

@@ -28,7 +28,7 @@ import type {
   ReplaceRequest,
   SessionCopies,
   WholeState,
-} from "../contract/copies.js";
+} from "../contract/session-data.js";
 import type { SessionStore, SessionStoreCore } from "../contract/session-store.js";
 import type { Stored, WithoutTexts, WithTexts } from "../contract/stored-texts.js";
 import { SessionKeys } from "./keys/data-keys.js";

@@ -147,12 +147,12 @@ export const plants = {
   /** A kept view is taken for the log's end without a look at the checksum and at what was read last. */
   "kept-view": [
     {
-      file: "src/store/redis-store/kept-views.ts",
+      file: "src/store/redis-store/views.ts",
       search: "if (!isSame || records[0] !== texts[texts.length - 1] || records.length",
       replacement: "if (!isSame || records.length",
     },
     {
-      file: "src/store/redis-store/kept-views.ts",
+      file: "src/store/redis-store/views.ts",
       search: "return sumFrom(fields[sumAt]) === logSum(fresh, keptView.sum)",
       replacement: "return sumFrom(fields[sumAt]) !== keptView.sum || logSum(fresh, keptView.sum) !== undefined",
     },

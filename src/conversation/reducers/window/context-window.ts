@@ -209,11 +209,3 @@ function nameOfTool(tool: unknown): unknown {
   const { name, function: definition } = fieldsOf(tool);
   return name ?? fieldsOf(definition)["name"];
 }
-
-// Apart from contextWindow, which the main entry needs at once: the build would else put what that needs into every
-// bundle of a history.
-
-/** The reducer of a memory that names none. */
-export function defaultWindow(): ContextWindow {
-  return contextWindow() as ContextWindow;
-}

@@ -56,7 +56,7 @@ export const noBlankText: MessageRule = {
 function hasBlankText(message: BaseMessage, { blankText }: StructureProfile): boolean {
   const { content } = message as { content: unknown };
   const blocks = blocksOf(message);
-  const isEmpty = typeof content === "string" ? blankText !== "accepted" && !isAnswer(message) : true;
+  const isEmpty = typeof content === "string" ? blankText !== "accepted" && !isFromModel(message) : true;
   return blocks.length === 0 ? isEmpty : blankText !== "accepted" && blocks.some(isBlankText);
 }
 
@@ -81,17 +81,17 @@ export const noEmptyAnswer: MessageRule = {
   rule: "S16",
   problem: "The model neither says anything nor calls a tool.",
   repair(message, { context }) {
-    const isBroken = isAnswer(message) && isEmpty(message, context.profile);
+    const isBroken = isFromModel(message) && saysNothingTo(message, context.profile);
     return isBroken ? { done: "Removed an empty message of the model." } : undefined;
   },
 };
 
-function isAnswer(message: BaseMessage): boolean {
+function isFromModel(message: BaseMessage): boolean {
   return speakerOf(message) === "assistant";
 }
 
 /** The Responses API reads an item in which it compacted the conversation. */
-function isEmpty(message: BaseMessage, { adapter }: StructureProfile): boolean {
+function saysNothingTo(message: BaseMessage, { adapter }: StructureProfile): boolean {
   return saysNothing(message) && (adapter !== "openai-responses" || compactionIn(message) === undefined);
 }
 

@@ -3,7 +3,7 @@ import { callWithin } from "../../../base/bounds.js";
 import { ConflictError } from "../../../base/errors.js";
 import { report } from "../../../base/events.js";
 import { randomToken } from "../../../base/ids.js";
-import type { SessionData } from "../../../store/contract/copies.js";
+import type { SessionData } from "../../../store/contract/session-data.js";
 import type { HoldPlace, HoldRequest } from "../../../store/contract/session-reads.js";
 import type { SessionHold, SessionRef } from "../../../store/contract/session-ref.js";
 import type { ConversationSession, TakingCall } from "../conversation-session.js";

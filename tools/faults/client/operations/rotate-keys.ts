@@ -1,4 +1,4 @@
-import { openStore } from "../../../../src/memory/session/stored-forms.js";
+import { openStore } from "../../../../src/memory/session/open-store.js";
 import { concernsOneSession } from "../../../../src/memory/sessions/stored-sessions.js";
 import { reencryptSession } from "../../../../src/memory/sessions/reencrypt-sessions.js";
 import { sealedParts } from "../../../../src/store/sealed/loaded-store.js";

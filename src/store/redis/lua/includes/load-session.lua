@@ -1,6 +1,6 @@
 -- `loadSession(state, log, ids, read)`: the fields that scripts depend on. A session is damaged where its numbers
 -- cannot be read or do not fit each other, the log or the index of ids; this is the one place that says so for scripts,
--- and `isDamaged` of src/store/redis-store/kept-views.ts says the same of what commands read. Scripts that have the key
+-- and `isDamaged` of src/store/redis-store/views.ts says the same of what commands read. Scripts that have the key
 -- of `state` only leave log and ids out. `read` is `redis.pcall` for those that go on where `state` is no hash: it
 -- counts as empty then. Fails on a key of the wrong type otherwise. Does not read the head. `left` is what other keys
 -- say of the owner and of the data key where `state` says nothing of the session; `isNamed` is true where `state`

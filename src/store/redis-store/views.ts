@@ -1,9 +1,9 @@
 import { BoundedMap } from "../../base/bounds.js";
 import { viewFields } from "../redis/stored-fields.js";
 import { logSum, sumBehind, sumFrom, type SessionKeys } from "../redis/keys.js";
-import { keptRecords, type KeptRecords, learnKey, refuseOwner } from "../contract/refusals.js";
+import { learnKey, refuseOwner } from "../contract/refusals.js";
+import { keptRecords, type KeptRecords, emptyView, type SessionView } from "../contract/session-reads.js";
 import type { AppendPlan } from "../contract/append-decision.js";
-import { emptyView, type SessionView } from "../contract/session-reads.js";
 import type { CommitRequest } from "../contract/session-writes.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { ScriptRunner, Command } from "../redis/script-runner.js";
@@ -49,9 +49,10 @@ const bytesOfRecord = 400;
 /** Bytes counted for a character: twice two, for the record's text and for what was parsed of it. */
 const bytesOfCharacter = 4;
 
-const [epochAt, baseAt, nextAt, sumAt] = (["epoch", "base", "next", "sum"] as const).map((name) =>
-  viewFields.indexOf(name),
-) as [number, number, number, number];
+/** Places of fields of `state` in what a read gives. */
+const placeOf = (name: (typeof viewFields)[number]): number => viewFields.indexOf(name);
+const [epochAt, baseAt, nextAt, sumAt] = [placeOf("epoch"), placeOf("base"), placeOf("next"), placeOf("sum")];
+const [ownerAt, erasedAt, keyAt] = [placeOf("owner"), placeOf("erased"), placeOf("key")];
 
 /**
  * The views that this process read or wrote, up to a number of bytes; those that changed longest ago leave first.
@@ -268,7 +269,7 @@ export async function readTail(
 
 /** True if a session lost its state but has records or ids: only the gate can identify its owner and its data key. */
 function hasLostState({ fields, records, ids }: Pick<ViewReply, "fields" | "records" | "ids">): boolean {
-  const isGone = typeof fields[nextIndex] !== "string" && typeof fields[ownerIndex] !== "string";
+  const isGone = typeof fields[nextAt] !== "string" && typeof fields[ownerAt] !== "string";
   return isGone && (records.length > 0 || ids > 0);
 }
 
@@ -297,7 +298,7 @@ interface StoredAccess {
 
 /** The same of the fields of a view. */
 function accessIn(fields: ViewReply["fields"]): StoredAccess {
-  return { owner: fields[ownerIndex], key: fields[keyIndex], dek: fields[keyIndex + 1] };
+  return { owner: fields[ownerAt], key: fields[keyAt], dek: fields[keyAt + 1] };
 }
 
 /**
@@ -366,17 +367,12 @@ export function checkOwner(session: SessionRef, { owner, key, dek }: StoredAcces
   return stored;
 }
 
-const nextIndex = viewFields.indexOf("next");
-const ownerIndex = viewFields.indexOf("owner");
-const erasedIndex = viewFields.indexOf("erased");
-const keyIndex = viewFields.indexOf("key");
-
 function stateFrom(fields: readonly (string | null | undefined)[]) {
   const [epochText, revText, baseText, startText, nextText, headText, countText, tokensText, counterText] = fields;
   const [base, start, next] = [wholeFrom(baseText), wholeFrom(startText), wholeFrom(nextText)];
   const [headCount, tokens] = [wholeFrom(countText), amountFrom(tokensText)];
   return {
-    isErased: typeof fields[erasedIndex] === "string",
+    isErased: typeof fields[erasedAt] === "string",
     epoch: epochText ?? "",
     rev: revText ?? "",
     base,
