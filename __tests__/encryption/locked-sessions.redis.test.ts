@@ -1,3 +1,5 @@
+import { withKey } from "../../testing/session-store/store-case.js";
+import { readLog } from "../../src/store/contract/session-data.js";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
 import type { OwnerExportOptions } from "../../src/memory/sessions/requests.js";
@@ -103,6 +105,25 @@ describe.each(["Redis", "memory"])("sessions whose key is missing, in a store in
     const written = lines.splice(0).length;
     await expect(collect()).rejects.toMatchObject({ name: "EncryptionError", code: "unknown_key" });
     expect(lines).toHaveLength(written);
+  });
+
+  it("have forks that are sealed, read as their source and stand in the owner's list", async () => {
+    await seeded();
+    const memory = memoryWith(testKeys("k1"));
+    await memory.history("sealed", ann).fork("copy", { title: "Secret branch" });
+    await memory.drain();
+    expect(await memory.history("copy", ann).getMessages()).toEqual(turn);
+    const { sessions } = await memory.sessions.list(ann);
+    expect(sessions[0]).toMatchObject({ sessionId: "copy", title: "Secret branch", metadata: { a: "secret" } });
+    const stored = [
+      await readLog(store, await withKey(store, { id: "copy" })),
+      await store.lists!.describe({ id: "copy" }),
+    ];
+    expect(JSON.stringify(stored)).not.toMatch(/[sS]ecret/);
+    await expect(memoryWith(testKeys("k1")).history("copy", { owner: "bob" }).getPage()).rejects.toMatchObject({
+      code: "other_owner",
+    });
+    await expect(memoryWith().history("copy").getMessages()).rejects.toMatchObject({ code: "unknown_key" });
   });
 
   it("are no titles that look encrypted", async () => {
