@@ -112,6 +112,13 @@ describe("What Redis keeps of a session", () => {
     expect(taken).toMatchObject({ hold: { token: ahead + 2 } });
   });
 
+  it("keeps its side fields where a hold is given back and no message was stored", async () => {
+    await store.data.writeSide(session, { set: { field: "x" } });
+    await store.data.acquireHold(session, hold);
+    await store.data.releaseHold(session, "ticket");
+    expect(await store.data.readSide(session, "")).toEqual({ field: "x" });
+  });
+
   it("is gone where all of it is rewound, with the head in front", async () => {
     await store.append(session, { records: chat });
     const reduced = { ...asRead(await store.readView(session)), start: 2, head: "summary", headCount: 1 };
