@@ -1,5 +1,8 @@
-import { HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { ChatHistorySummarizationReducer, withRedisMemory } from "../../src/entries/index.js";
 import { redact } from "../../src/entries/structure.js";
+import { ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
 import { nativeAnswers } from "../support/native-answers.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
@@ -44,5 +47,17 @@ describe.each(Object.entries(nativeAnswers))("what redact takes out of an answer
     expect(lines.join("\n")).toContain("[redacted]");
     expect(lines.join("\n")).not.toContain(marker);
     expect(JSON.stringify(events)).not.toContain(marker);
+  });
+
+  it("is in no request of a reduction, so in no trace of it", async () => {
+    const summaries = new ToolModel(() => "A summary.");
+    const reducer = new ChatHistorySummarizationReducer({ model: summaries, targetCount: 2 });
+    const memory = newMemory({ beforeStore: redact(marker), reducer });
+    const model = RunnableLambda.from(() => [answer(said), ...results(), new AIMessage(said.text)]);
+    for (const question of [said.text, `And ${marker}?`]) {
+      await withRedisMemory(model, { memory }).invoke(question, { configurable: { sessionId: "s" } });
+    }
+    expect(JSON.stringify(summaries.sent)).toContain("[redacted]");
+    expect(JSON.stringify(summaries.sent)).not.toContain(marker);
   });
 });
