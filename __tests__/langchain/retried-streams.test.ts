@@ -81,13 +81,14 @@ describe("the stream of messages of a repeated turn", () => {
     });
     const graph = new StateGraph(MessagesAnnotation).addNode("say", node).addEdge("__start__", "say").compile();
     for (const runnable of [agentWith(stepsModel(0)), graph]) {
-      await (runnable as typeof graph).invoke(ask(), ann);
+      const { messages } = await (runnable as typeof graph).invoke(ask(), ann);
       const parts: unknown[] = [];
       for await (const [part] of await (runnable as typeof graph).stream(ask(), { ...ann, streamMode: "messages" })) {
         parts.push(part);
       }
       expect(sketch(parts as BaseMessage[])).toEqual(["done"]);
       expect(parts[0]).toBeInstanceOf(AIMessageChunk);
+      expect((parts[0] as BaseMessage).id).toBe(messages.at(-1)!.id ?? "none");
     }
   });
 });

@@ -1,9 +1,10 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { ChatMistralAI } from "@langchain/mistralai";
 import fc from "fast-check";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
-import { InMemorySessionStore, RedisChatMemory } from "../../src/entries/index.js";
+import { InMemorySessionStore, type MemoryEvent, RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { builtInProfiles, repairConversation, toModel, validateConversation } from "../../src/entries/structure.js";
 import { HistoryManager } from "../../src/entries/tool-loop.js";
 import { type ProviderServer, startProviderServer } from "../../testing/provider-server.js";
@@ -101,6 +102,19 @@ describe("pictures and files", () => {
     expect(repairs.every(({ rule }) => rule === "S39")).toBe(true);
     expect(validateConversation(messages, options)).toEqual([]);
     expect(validateConversation(given, { profile })).toEqual([]);
+  });
+
+  it("that are left out of a request are told by an event", async () => {
+    const events: MemoryEvent[] = [];
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore(), onEvent: (event) => events.push(event) });
+    await memory.history("s").addMessages(list(9));
+    const model = new ChatMistralAI({ model: "mistral-large-latest", apiKey: "none" });
+    const generate = jest.spyOn(model, "_generate").mockResolvedValue({
+      generations: [{ text: "a", message: new AIMessage("a") }],
+    });
+    await withRedisMemory(model, { memory }).invoke("And?", { configurable: { sessionId: "s" } });
+    expect(generate.mock.calls[0]![0].filter(isNote)).toHaveLength(1);
+    expect(events).toContainEqual({ type: "repaired", sessionId: "s", rules: ["S39"] });
   });
 });
 

@@ -127,6 +127,17 @@ describe("a turn of a HistoryManager of which a part is stored", () => {
     await second.commit();
     expect(await transcript(memory)).toEqual(["q1", "", "found", "a2"]);
   });
+
+  it("replaces an interrupted answer at the end of the session", async () => {
+    const memory = newMemory();
+    const stopped = managerOf(memory);
+    await stopped.getHistoryForModelCall(asking("q1", { turnId }));
+    stopped.addAssistantMessage(new AIMessage({ content: "half an", response_metadata: { interrupted: true } }));
+    await stopped.commit();
+    expect(await transcript(memory)).toEqual(["q1", "half an"]);
+    expect(await run(managerOf(memory), { question: "q1", answer: "half an hour", turnId })).toEqual(["rendered q1"]);
+    expect(await transcript(memory)).toEqual(["q1", "half an hour"]);
+  });
 });
 
 describe("what the application stored of the question before a HistoryManager runs", () => {

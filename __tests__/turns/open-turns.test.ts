@@ -102,6 +102,14 @@ describe("a turn that is stored", () => {
     expect(shown(await open([another, question]))).toMatchObject({ stored: ["question"], history: ["another"] });
   });
 
+  it("takes the results that its client brings", async () => {
+    const { history, open } = sceneOf();
+    await writeTurn(history, [human("q"), step[0]!], { turnId: "t", turn: { done: false } });
+    expect(shown(await open([tool("c", "found")], "t"))).toMatchObject({
+      ...{ state: "open", turn: ["q", "", "found"], newMessages: ["found"] },
+    });
+  });
+
   it("that begins with a greeting is asked its question behind that", async () => {
     const { history, open } = sceneOf();
     await writeTurn(history, [ai("Hello")], { turnId: "t", turn: { done: false } });
