@@ -9,7 +9,7 @@ import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories } from "../support/memories.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 import { plainAndEncrypted } from "../support/test-keys.js";
-import { all, twoInstances } from "./spoken-source.js";
+import { all, first, spoken, twoInstances } from "./spoken-source.js";
 
 afterEach(closeMemories);
 
@@ -104,6 +104,19 @@ describe.each(plainAndEncrypted)("what is said to a running agent, %s", (_, form
     three.answer(answer("a"));
     expect((await all(await next)).at(-1)).toEqual({ state: "done" });
     expect(sketch(await memories[1].history("s").getTranscript())).toEqual([...three.sent, "a"]);
+  });
+
+  it("is idle for a chain, and becomes its next turn where it may wait", async () => {
+    const { runs } = instances();
+    const [one, two] = [spoken(), spoken()];
+    await runs[0].start("s", { turnId: "t" }, one.work);
+    expect(await runs[1].steer("s", "more")).toBe("idle");
+    const waiting = runs[1].start("s", { turnId: "u", whileRunning: "steer", message: "more" }, two.work);
+    one.end();
+    const next = await waiting;
+    two.say("x");
+    expect(await first(next, 1)).toMatchObject([{ chunk: "x" }]);
+    expect(await runs[0].active("s")).toMatchObject({ turnId: "u" });
   });
 
   it("is closed to other owners, other roles, large messages and erased sessions", async () => {

@@ -95,6 +95,19 @@ describe("a start that waits", () => {
     expect(begun).toEqual(["A"]);
   });
 
+  it("stops the run where it is told to, which ends as stopped for each reader", async () => {
+    const { runs, start } = place();
+    const { work, say } = spoken();
+    const first = await runs[0].start("s", { turnId: "A" }, work);
+    say("a");
+    const next = start(runs[1], "B", how("stop", "b"));
+    for (const reader of [first, runs[1].join("s", { turnId: "A" })]) {
+      expect((await all(reader)).at(-1)).toEqual({ state: "stopped" });
+    }
+    next.end();
+    expect((await all(await next.run)).at(-1)).toEqual({ state: "done" });
+  });
+
   it("goes in front of those that queue where it stopped the run", async () => {
     const { runs, begun, waiting, start } = place();
     const first = start(runs[0], "A");

@@ -2,8 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
 import { RedisSessionStore, wireOf } from "../../src/store/redis-store/redis-session-store.js";
 import { ownerKey, sessionKeys } from "../../src/store/redis/keys.js";
-import { forkOf, record } from "../../testing/session-store/store-case.js";
+import { forkOf, human, record, records } from "../../testing/session-store/store-case.js";
 import { interceptedClient, type Intercept } from "../../tools/testkit/proxies/intercepted-client.js";
+import { all } from "../support/all.js";
 import { listOf } from "../support/listed-sessions.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { OwnerLists } from "../../src/store/redis-lists/owner-lists.js";
@@ -145,6 +146,17 @@ describe("a list of an owner names each session before it is written", () => {
 describe("a write that is refused leaves no entry behind", () => {
   const copyRecord = (text: string) => ({ record: text, identity: undefined });
 
+  it("for a copy whose id is taken, and keeps the session that has it", async () => {
+    await append(store, "source");
+    await append(store, "taken");
+    await store.append({ id: "nobody's" }, { records: records("n", 1) });
+    for (const id of ["taken", "nobody's"]) {
+      await expect(forkOf(store, { id: "source" }, { id }, { copyRecord })).rejects.toMatchObject({ code: "exists" });
+    }
+    await store.lists.flush();
+    expect((await entries()).sort()).toEqual(["source", "taken"]);
+  });
+
   const withoutWrite: [name: string, write: (by: RedisSessionStore) => Promise<unknown>][] = [
     ["has nothing to write", (by) => by.append({ id: "s", owner }, { records: [] })],
     ["copies a session that does not exist", (by) => forkOf(by, { id: "source" }, { id: "s", owner }, { copyRecord })],
@@ -179,6 +191,19 @@ describe("a write that is refused leaves no entry behind", () => {
 });
 
 describe("a session whose owner changes", () => {
+  it.each(["bob", undefined])(
+    "is in the list of its owner alone, also where a process knows the old one: %s",
+    async (to) => {
+      await append(store, "s");
+      const other = another();
+      await other.clear({ id: "s" });
+      await (to && other.append({ id: "s", owner: to }, { records: records("b", 1) }));
+      await store.append({ id: "s" }, { records: [human("c")] });
+      await store.lists.flush();
+      expect([await entries("ann"), await listed("bob")]).toEqual([[], to ? ["s"] : []]);
+    },
+  );
+
   it("enters the list of the owner that an operator names for it", async () => {
     const stored = record("a");
     await store.append({ id: "s" }, { records: [stored] });
@@ -245,6 +270,33 @@ describe("a session that ends", () => {
 });
 
 describe("the erasure of an owner beside writers that keep beginning sessions", () => {
+  it("leaves no session unlisted, and none at all when it is repeated behind them", async () => {
+    let isOver = false;
+    const writers = ["x", "y"].map(async (name) => {
+      const own = another();
+      for (let index = 0; !isOver; index += 1) {
+        for (const id of [`${name}${index}`, `${name}${index % 10}`]) {
+          await append(own, id).catch((error: { code?: string }) => expect(error.code).toBe("erased"));
+        }
+      }
+      await own.lists.flush();
+    });
+    const erase = () => store.lists.eraseOwners({ owners: [owner], unlisted: true, guardMs });
+    for (const ms of [100, 50]) {
+      await pause(ms);
+      await erase();
+    }
+    await pause(20);
+    isOver = true;
+    await Promise.all(writers);
+    const found = () => all(store.lists.scan({ owner }));
+    const left = await found();
+    expect(left.length).toBeGreaterThan(0);
+    expect((await listed()).sort()).toEqual(left.sort());
+    expect(await erase()).toBe(left.length);
+    expect([await entries(), await listed(), await found()]).toEqual([[], [], []]);
+  }, 60_000);
+
   it("finds one that begins behind the scan of all keys", async () => {
     await append(store, "old");
     let begun = 0;

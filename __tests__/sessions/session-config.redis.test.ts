@@ -5,21 +5,24 @@ import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { ChatMemoryModule } from "../../src/memory/histories/chat-memory-module.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { sessionConfig, type SessionFields } from "../../src/memory/session/identity.js";
+import { sessionConfig, type SessionFields, type SessionIdOption } from "../../src/memory/session/identity.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 
 const model = () => new FakeListChatModel({ responses: ["a"] });
 type Configurable = Record<string, unknown>;
-type Run = (memory: RedisChatMemory, configurable: Configurable) => Promise<unknown>;
+type Run = (memory: RedisChatMemory, configurable: Configurable, sessionId?: string) => Promise<unknown>;
 
-const chain: Run = (memory, configurable) =>
-  withRedisMemory(model(), { memory }).invoke([human("q")], { configurable });
-const agent: Run = (memory, configurable) =>
+const named = (sessionId: string | undefined) =>
+  sessionId === undefined ? {} : { sessionId: (() => sessionId) as SessionIdOption<unknown> };
+
+const chain: Run = (memory, configurable, sessionId) =>
+  withRedisMemory(model(), { memory, ...named(sessionId) }).invoke([human("q")], { configurable });
+const agent: Run = (memory, configurable, sessionId) =>
   createAgent({
     model: model(),
     tools: [],
-    middleware: [redisMemoryMiddleware({ memory })],
+    middleware: [redisMemoryMiddleware({ memory, ...named(sessionId) })],
   }).invoke({ messages: [human("q")] }, { configurable });
 const recall: Run = (memory, configurable) => new ChatMemoryModule({ memory }).invoke(undefined, { configurable });
 
@@ -102,6 +105,14 @@ describe.each(doors)("a field that nobody reads, in the config of %s", (_, run) 
 
   it("is refused beside the one that it looks like where only the case of letters differs", async () => {
     await expect(run(newMemory(), { sessionId: "s", sessionID: "x" })).rejects.toThrow('did you mean "sessionId"?');
+  });
+});
+
+describe("fields of a run whose session is named by the option", () => {
+  it.each(writers)("of %s may look like sessionId", async (_, run) => {
+    const memory = newMemory();
+    await run(memory, { sessionID: "x", session_id: "y" }, "s");
+    expect(await memory.history("s").getTranscript()).toHaveLength(2);
   });
 });
 

@@ -222,6 +222,23 @@ describe("the title of a session", () => {
     expect([await titleOf(), told.filter(({ type }) => type.startsWith("title"))]).toEqual(["Mine", []]);
   });
 
+  it("is given up after 30 seconds, and its model is told to stop", async () => {
+    jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask", "setImmediate"] });
+    let signal: AbortSignal | undefined;
+    const { memoryOf, titleOf, failures } = open(() => "Oslo");
+    const invoke = (_: BaseMessage[], config: { signal: AbortSignal }) => {
+      signal = config.signal;
+      return new Promise<never>(() => undefined);
+    };
+    const memory = memoryOf({ model: { invoke } });
+    await memory.history("s").addMessages([human("q"), ai("a")]);
+    await jest.advanceTimersByTimeAsync(29_000);
+    expect([signal?.aborted, failures().length]).toEqual([false, 0]);
+    await jest.advanceTimersByTimeAsync(2_000);
+    await memory.drain();
+    expect([signal?.aborted, failures().length, await titleOf()]).toEqual([true, 1, undefined]);
+  });
+
   it("is given again where the session was cleared", async () => {
     const { memoryOf, titleOf } = open((call) => `Title ${call}`);
     const memory = memoryOf();

@@ -39,6 +39,17 @@ describe("sessionKeys", () => {
 });
 
 describe("checkSessionId", () => {
+  it.each([
+    ["an empty id", ""],
+    ["513 bytes", "x".repeat(513)],
+    ["514 bytes in 257 characters", "é".repeat(257)],
+    ["half of a pair", "a\ud83d"],
+  ])("refuses %s", (_, id) => {
+    expect(() => checkSessionId(id)).toThrow(
+      expect.objectContaining({ name: "ConfigurationError", option: "sessionId" }),
+    );
+  });
+
   it("does not scan a huge string", () => {
     expect(() => checkSessionId("x".repeat(50_000_000))).toThrow(/512 bytes/);
   });

@@ -2,6 +2,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { turnNameOf } from "../../src/store/codec/encode-message.js";
 import { metaOf } from "../../src/store/codec/decode-record.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
@@ -133,6 +134,17 @@ describe("an append to a turn that was stopped", () => {
     await turn.write([human("q"), aiCalls("c"), tool("c"), half()], { done: false });
     expect(await turn.history.append([human("q"), ai("whole")], { turnId })).toMatchObject({ appended: 1 });
     expect(await turn.log()).toEqual(["human: q", "ai: whole"]);
+  });
+
+  it("replaces nothing where others wrote since", async () => {
+    const events: MemoryEvent[] = [];
+    const turn = open(new InMemorySessionStore(), { onEvent: (event) => void events.push(event) });
+    await turn.write([human("q"), half()], { done: false });
+    await turn.history.append([human("q2"), ai("a2")]);
+    const late = turn.history.append([human("q"), ai("late")], { turnId });
+    await expect(late).rejects.toMatchObject({ name: "ConflictError", code: "position", retryable: false });
+    expect(events).toContainEqual({ type: "turn_not_stored", sessionId: "s", turnId, reason: "overtaken" });
+    expect(await turn.log()).toEqual(["human: q", "ai: half an", "human: q2", "ai: a2"]);
   });
 
   it("is refused where it brings no answer", async () => {
