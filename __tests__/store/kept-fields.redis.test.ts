@@ -48,6 +48,21 @@ describe("What Redis keeps of a session", () => {
     expect(left).toBeLessThanOrEqual(3_600_000);
   });
 
+  it("keeps expiry, fence, holder and waiters where its holder clears it", async () => {
+    await store.append(session, { records: chat, ttlMs: 3_600_000 });
+    const place = await store.data.acquireHold(session, hold);
+    await store.data.acquireHold(session, { ...hold, ticket: "other" });
+    const fields = () => client.hmget(keysOf("s").state, "fence", "holder", "waiters");
+    const before = await fields();
+    expect(before).not.toContain(null);
+    await store.clear({ ...session, ...(place.isHeld && { hold: place.hold }) });
+    expect(await fields()).toEqual(before);
+    const [log, , state] = await lives("s");
+    expect(log).toBe(-2);
+    expect(state).toBeGreaterThan(3_000_000);
+    expect(state).toBeLessThanOrEqual(3_600_000);
+  });
+
   it("counts on with tokens of models whose field was overwritten", async () => {
     const used = (item: NewRecord) => ({ ...item, usage: { model: "m", input: 1, output: 2, total: 3 } });
     await store.append(session, { records: [used(chat[0]!)] });
