@@ -1,6 +1,12 @@
 import type { AIMessage } from "@langchain/core/messages";
 import type { BaseMessage } from "@langchain/core/messages";
-import { interruptedAnswer, interruptedMessage, stopSignal } from "../../src/memory/turns/stop.js";
+import {
+  interruptedAnswer,
+  interruptedMessage,
+  partialOf,
+  PartialOutput,
+  stopSignal,
+} from "../../src/memory/turns/stop.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 
 const said = (message: BaseMessage | undefined) => message && `${message.type}: ${message.text}`;
@@ -45,6 +51,32 @@ describe("what is stored of a turn that was stopped", () => {
     expect(answer.map(said)).toStrictEqual(stored);
     expect(isMarked(answer.at(-1))).toBe(marked);
     expect(answer.slice(0, -1).some(isMarked)).toBe(false);
+  });
+});
+
+describe("the words of a run that was stopped", () => {
+  const heard = (...parts: readonly (readonly [string, string])[]) => {
+    const all = new PartialOutput();
+    parts.forEach(([token, run]) => all.handleLLMNewToken(token, undefined, run));
+    return all;
+  };
+
+  it.each<[string, unknown, PartialOutput | undefined, unknown]>([
+    ["are those that its error brings", { partialOutput: ai("own") }, heard(["its model", "1"]), "ai: own"],
+    ["are its model's where the error has none", new Error(), heard(["its model", "1"]), "ai: its model"],
+    ["are none where nobody listened", new Error(), undefined, undefined],
+  ])("%s", async (_, error, listening, words) => {
+    const rejected = Promise.reject(error as Error);
+    expect(said((await partialOf(rejected, listening)) as BaseMessage | undefined)).toBe(words);
+  });
+
+  it("are those of the model that began last, and of none that has ended", () => {
+    const all = heard(["one", "1"], ["two", "2"], ["!", "1"]);
+    expect([said(all.unfinished), said(all.last)]).toEqual(["ai: two", "ai: one!"]);
+    all.handleLLMEnd(undefined, "2");
+    expect(said(all.unfinished)).toBe("ai: one!");
+    all.handleLLMEnd(undefined, "1");
+    expect([said(all.unfinished), said(all.last)]).toEqual([undefined, "ai: one!"]);
   });
 });
 
