@@ -1,5 +1,5 @@
 import { ChatAnthropic } from "@langchain/anthropic";
-import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import {
   builtInProfiles,
@@ -91,6 +91,16 @@ describe("S33, the first thought of a turn,", () => {
   ])("%s", (_, messages, expected) => {
     expect(rulesIn(messages, forModel)).toEqual(expected);
     expect(rulesIn(messages, { profile: bySteps })).toEqual([]);
+  });
+
+  it("keeps the pictures of a result that is told as text", () => {
+    const picture = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
+    const result = new ToolMessage({ content: [picture], tool_call_id: "a", name: "lookup" });
+    const { messages } = repairConversation(
+      [human("q"), aiCalls("a"), result, calling("b", thought()), tool("b")],
+      forModel,
+    );
+    expect(messages[2]!.content).toEqual([{ type: "text", text: "[result of lookup]" }, picture]);
   });
 
   it("is repaired by telling the steps before the first thought as text", () => {

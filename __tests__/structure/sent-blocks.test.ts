@@ -131,6 +131,21 @@ describe.each(records)("the result of a tool that is %s", (_, content) => {
   });
 });
 
+it.each([
+  [
+    "its data",
+    { type: "base64", media_type: "application/pdf", data: "JVBERi0=" },
+    "data:application/pdf;base64,JVBERi0=",
+  ],
+  ["its address", { type: "url", url: "https://example.com/a.pdf" }, "https://example.com/a.pdf"],
+  ["the id of an upload", { type: "file", file_id: "file-1" }, "file-1"],
+])("gives a user's document to OpenAI's Responses as a file, by %s", async (_, source, value) => {
+  const asked = new HumanMessage({ content: [{ type: "document", source } as never, { type: "text", text: "Read." }] });
+  const body = await sent("openai-responses", [asked]);
+  expect(body).toContain('"type":"input_file"');
+  expect(body).toContain(`"${value}"`);
+});
+
 it("gives a document the form of ChatBedrockConverse once", async () => {
   const file = {
     type: "file",
