@@ -78,7 +78,10 @@ const owners: Readonly<Record<string, Owner>> = {
       ...ofMemory,
       ...{ "sessionTTL.seconds": numbers, "onDamage.record": ["throw"], "titles.model": ["gpt", {}], sessionTtl: [60] },
     },
-    together: [["sessionTTL.refreshOnRead", { sessionTTL: { seconds: 60, refreshOnRead: "yes" } }]],
+    together: [
+      ["sessionTTL.refreshOnRead", { sessionTTL: { seconds: 60, refreshOnRead: "yes" } }],
+      ["sessionTTL.seconds", { sessionTTL: { refreshOnRead: true } }],
+    ],
   },
   "a memory of a server": {
     make: (options) => new RedisChatMemory(options),

@@ -1,11 +1,16 @@
 import { randomBytes } from "node:crypto";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { Redis } from "ioredis";
+import { createAgent } from "langchain";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { RedisToolInvocationHistory } from "../../src/formats/tool-log/tool-invocation-history.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
+import { all } from "../support/all.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -39,6 +44,8 @@ async function life(session: string): Promise<number> {
 }
 
 describe("sessionTTL with refreshOnRead", () => {
+  const config = { configurable: { sessionId: "s", turnId: "t1" } };
+  const model = new FakeListChatModel({ responses: ["never"] });
   const reads: [name: string, read: (memory: RedisChatMemory) => Promise<unknown>][] = [
     ["getMessages", (memory) => memory.history("s").getMessages()],
     ["getPage", (memory) => memory.history("s").getPage()],
@@ -48,6 +55,15 @@ describe("sessionTTL with refreshOnRead", () => {
     [
       "HistoryManager",
       (memory) => new HistoryManager({ history: memory.history("s"), maxInputTokens: 10_000 }).getUserVisibleHistory(),
+    ],
+    ["a chain's stored turn", (memory) => withRedisMemory(model, { memory }).invoke([human("q")], config)],
+    [
+      "an agent's stored turn",
+      (memory) =>
+        createAgent({ model, middleware: [redisMemoryMiddleware({ memory })] }).invoke(
+          { messages: [human("q")] },
+          config,
+        ),
     ],
   ];
 
@@ -59,6 +75,21 @@ describe("sessionTTL with refreshOnRead", () => {
     expect(await life("s")).toBeGreaterThan(4_000);
     const { sessions } = await memory.sessions.list({ owner: "ann" });
     expect(sessions[0]!.expiresAt! - Date.now()).toBeGreaterThan(4_000_000);
+    expect(sessions[0]!.messages).toBe(2);
+  });
+
+  it("gives a session without expiry none, and extends neither another owner's nor what an export reads", async () => {
+    await writeShort("s");
+    await newMemory({ redis: { keyPrefix } })
+      .history("lasting")
+      .append([human("q")]);
+    const memory = newMemory({ redis: { keyPrefix }, ...longTtl });
+    await memory.history("lasting").getMessages();
+    await expect(memory.history("s", { owner: "bob" }).getMessages()).rejects.toMatchObject({ code: "other_owner" });
+    expect(await all(memory.sessions.export("s"))).not.toEqual([]);
+    await memory.drain();
+    expect(await redis.pttl(sessionKeys(keyPrefix, "lasting").log)).toBe(-1);
+    expect(await life("s")).toBeLessThan(1_001);
   });
 
   it("lets an encrypted session live on, and one that a tool log reads", async () => {
