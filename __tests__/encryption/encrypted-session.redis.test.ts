@@ -6,6 +6,7 @@ import { ConflictError } from "../../src/base/errors.js";
 import { type EncryptionOptions, KeyRing } from "../../src/store/sealed/keys/key-ring.js";
 import { sealedStore } from "../../src/store/sealed/store.js";
 import { SessionKey } from "../../src/store/sealed/keys/session-key.js";
+import { RedisToolInvocationHistory } from "../../src/formats/tool-log/tool-invocation-history.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
@@ -81,6 +82,8 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     expect(await write({ plain: "4" }, { plain: "3", sealed: "secret 2" })).toBe(true);
   });
 
+  const run = { name: "t", toolCallId: "c", inputs: {}, outputs: "found", status: "success" };
+  const toolLog = (memory: RedisChatMemory) => new RedisToolInvocationHistory({ memory, sessionId: "s" });
   const doors: readonly [string, (memory: RedisChatMemory) => Promise<unknown>][] = [
     ["getMessages", (memory) => memory.history("s").getMessages()],
     ["getTranscript", (memory) => memory.history("s").getTranscript()],
@@ -92,6 +95,8 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     ["rewind", (memory) => memory.history("s").rewind("1-a")],
     ["rebuild", (memory) => memory.history("s").rebuild()],
     ["reduceView", (memory) => memory.history("s").reduceView()],
+    ["the tool log's toList", (memory) => toolLog(memory).toList()],
+    ["the tool log's addInvocation", (memory) => toolLog(memory).addInvocation(run)],
   ];
   const locked: readonly [string, string, EncryptionOptions | undefined][] = [
     ["without keys", "unknown_key", undefined],

@@ -157,6 +157,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     expect(await memoryWith(testKeys("k2")).history("s5").getMessages()).toHaveLength(2);
     expect(await memoryWith(testKeys("lost")).history("s2").append(turn("s2"))).toMatchObject({ duplicates: 2 });
     await expect(memoryWith().sessions.reencrypt()).rejects.toMatchObject({ option: "encryption" });
+    await expect(memory.sessions.reencrypt({ onProgress: 1 as never })).rejects.toMatchObject({ option: "onProgress" });
   });
 
   if (kind === "Redis") {
