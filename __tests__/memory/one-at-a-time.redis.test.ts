@@ -259,6 +259,27 @@ describe("a memory that is closed while a turn is under way", () => {
     end();
     await turn;
   });
+
+  it("gives back what a chain holds", async () => {
+    const keyPrefix = uniquePrefix();
+    const [closed, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
+    const config = { configurable: { sessionId: "s" } };
+    let end!: () => void;
+    const work = new Promise<void>((resolve) => (end = resolve));
+    let called!: () => void;
+    const calls = new Promise<void>((resolve) => (called = resolve));
+    const runnable = RunnableLambda.from(async () => {
+      called();
+      await work;
+      return ai("late");
+    });
+    const run = withRedisMemory(runnable, { memory: closed }).invoke([human("q")], config);
+    await calls;
+    await closed.close();
+    expect(await other.withTurn("s", () => "at once", { waitMs: 0 })).toBe("at once");
+    end();
+    await expect(run).rejects.toMatchObject({ code: "closed" });
+  });
 });
 
 describe("the option oneTurnAtATime with times", () => {

@@ -154,6 +154,9 @@ describe("transcript, rounds and rewind", () => {
     expect(texts(await history.getTranscript())).toEqual(["one"]);
     await history.addMessages([ai("another two", { id: "m2" })]);
     expect(texts(await history.getMessages())).toEqual(["one", "another two"]);
+    // Also where the log has grown past its place.
+    await history.addMessages([human("four"), ai("five")]);
+    expect(await history.append([human("three", "m3")])).toMatchObject({ appended: 1, duplicates: 0, next: 5 });
     await expect(history.rewind("unknown")).rejects.toMatchObject({ name: "ConflictError", code: "unknown_message" });
   });
 
