@@ -99,6 +99,10 @@ describe("the command delete", () => {
       exitCode: 2,
       errors: "delete: name sessions, or give --owner.\n",
     });
+    expect(await command(["check"])).toMatchObject({
+      exitCode: 2,
+      errors: "check: name sessions, or a LangGraph thread by --thread, or give --all.\n",
+    });
     expect(await command(["delete", "a1", "--owner", "ann", "--yes"])).toMatchObject({ exitCode: 2 });
     expect((await command(["delete", "--owner", "ann"])).errors).toContain("add --yes to do it");
     expect(await memory.sessions.count({ owner: "ann" })).toBe(2);
@@ -243,10 +247,13 @@ it("A session of which only the index of its messages is left is damaged, and ca
   const checked = await command(["check", "--all"]);
   expect([checked.exitCode, checked.output]).toEqual([1, expect.stringContaining("a1: damaged: no message is left")]);
   expect((await command(["show", "a1"])).output).toMatch(/^ {2}damaged {5}no message is left/m);
-  expect((await command(["rebuild", "a1", "--dry-run"])).output).toBe(
+  const dry = await command(["rebuild", "a1", "--dry-run"]);
+  expect([dry.exitCode, dry.output]).toEqual([
+    1,
     "a1: nothing was left of it but the index of its messages, which would be removed.\n" +
       "a1: without --yes, nothing would be done.\n",
-  );
+  ]);
+  expect((await command(["rebuild", "a1", "--dry-run", "--yes"])).exitCode).toBe(0);
   expect(await command(["delete", "a1", "--yes"])).toMatchObject({ exitCode: 0, output: "a1: deleted\n" });
   expect(await client.exists(key("a1", "ids"))).toBe(0);
 });

@@ -102,6 +102,9 @@ describe("the command migrate", () => {
     await pushAll(`${from}ann`, [human("And Rome?")]);
     expect(summaryOf((await migrate()).output)).toMatchObject({ stored: 1, duplicates: 4 });
     expect(texts(await memory.history("ann").getTranscript()).at(-1)).toBe("And Rome?");
+    await memory.history("ann").addMessages([human("more"), ai("yes")]);
+    // Later messages of the copy are no difference.
+    expect(await migrate("--verify")).toMatchObject({ exitCode: 0 });
   });
 
   it("names a session that the old and the new package wrote to, and stores nothing behind what is there", async () => {
