@@ -1,3 +1,4 @@
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { ChatMemoryModule } from "../../src/memory/histories/chat-memory-module.js";
@@ -81,6 +82,27 @@ describe("the last round", () => {
   });
 });
 
+describe("an answer whose question a reduction kept as a copy", () => {
+  it.each(["keep", "discard"] as const)("stands with it, with retention %s", async (retention) => {
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
+    const history = newMemory({ reducer, reduceWhen: "never", retention }).history("s");
+    const write = (turnId: string, messages: BaseMessage[], done: boolean, stored = 0) =>
+      writeTurn(history, messages, { turnId, turn: { done, stored } });
+    await write("job-1", [human("K1", "k1")], false);
+    await write("job-2", [human("K2", "k2")], false);
+    // It stands behind K2, so K2 is in the view only as a copy in front of the start.
+    await write("job-1", [ai("answer K1", { id: "a1" })], true, 1);
+    expect(texts((await history.reduceView()).messages)).toEqual(["K2"]);
+    await write("job-3", [human("K3", "k3"), ai("answer K3", { id: "a3" })], true);
+    await write("job-2", [ai("answer K2", { id: "a2" })], true, 1);
+    const expected = ["K2", "answer K2", "K3", "answer K3"];
+    expect(texts(await history.getMessages())).toEqual(expected);
+    const { messages } = await history.reduceView();
+    expect(expected.slice(-texts(messages).length)).toEqual(texts(messages));
+    expect(texts(await history.getMessages())).toEqual(texts(messages));
+  });
+});
+
 describe("clients that send their whole history without ids", () => {
   it("ask two questions at once, and again: each is stored once, and the history is not stored again", async () => {
     const memory = newMemory();
@@ -95,5 +117,19 @@ describe("clients that send their whole history without ids", () => {
     }
     const stored = texts(await memory.history("s").getTranscript());
     expect([...stored].sort()).toEqual(["A", "B", "answer A", "answer B", "answer h", "h"]);
+  });
+
+  it.each([
+    ["find the question that stands last, and is not answered", [], ["h", "answer h", "A", "answer A"]],
+    ["ask it anew where others have asked since", ["B"], ["h", "answer h", "A", "B", "answer B", "A", "answer A"]],
+  ])("%s", async (_, since, stored) => {
+    const memory = newMemory();
+    const chat = withRedisMemory(new ScriptedModel((messages) => `answer ${messages.at(-1)!.text}`), { memory });
+    await memory.history("s").append([human("h"), ai("answer h")]);
+    await memory.history("s").append([human("A")]);
+    await memory.history("s").append(since.flatMap((text) => [human(text), ai(`answer ${text}`)]));
+    const input = [human("h"), ai("answer h"), human("A")];
+    expect((await chat.invoke(input, { configurable: { sessionId: "s" } })).text).toBe("answer A");
+    expect(texts(await memory.history("s").getTranscript())).toEqual(stored);
   });
 });

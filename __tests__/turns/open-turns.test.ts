@@ -198,6 +198,23 @@ describe("a question under a stored id that says something else", () => {
   });
 });
 
+describe("a client without ids whose history was discarded", () => {
+  const left = (keeps: number) => (messages: BaseMessage[]) => messages.slice(messages.length - keeps);
+
+  it.each([
+    ["sends its last question again", 2, "q2", []],
+    ["asks the next one where nothing is left", 0, "q3", ["q3"]],
+    ["asks the next one", 2, "q3", ["q3"]],
+  ])("%s", async (_, keeps, question, fresh) => {
+    const { store, open } = sceneOf();
+    const reducer = left(keeps);
+    const history = new RedisChatMessageHistory({ ...{ sessionId: "s", store, retention: "discard", reducer } });
+    await history.append(plain([...round("1"), ...round("2")]));
+    const held = question === "q2" ? round("1") : [...round("1"), ...round("2")];
+    expect(shown(await open([...plain(held), human(question)])).newMessages).toEqual(fresh);
+  });
+});
+
 describe("what is read to open a turn", () => {
   it.each([
     ["an answer", 3, "t", ["q1"]],
