@@ -7,7 +7,7 @@ import type { OpenAIMessage, MessageRole, ContentPart, MessageToolCall } from ".
 import { decodeRecord } from "../../../store/codec/decode-record.js";
 import { encodeMessage, recordVersion } from "../../../store/codec/encode-message.js";
 import { startWalk, tagKey, tagValue } from "../../../store/codec/tagged-values.js";
-import { speakerByType, fieldsOf } from "../../../conversation/messages/message.js";
+import { type Fields, speakerByType, fieldsOf } from "../../../conversation/messages/message.js";
 import { imageBlock, mediaIn, audioPart, filePart } from "../../../conversation/messages/media.js";
 import { type Block, isResponsesText } from "../../../conversation/messages/content.js";
 
@@ -25,7 +25,7 @@ const openAIKey = "lcmem_openai";
  * @throws RecordError `unsupported_message` for a value that is not a message, or a type without a role in the format.
  */
 export function fromLangChain(message: BaseMessage, position: number): OpenAIMessage {
-  const { fields, extras } = takeExtras(openAIFieldsOf(message, position));
+  const { fields, extras } = takeExtras(storedFieldsOf(message, position));
   const plain = toOpenAI(fields);
   if (plain === undefined) {
     const reason = "its type has no role in OpenAI's chat format";
@@ -165,15 +165,12 @@ function attempt<T>(make: () => T): T | undefined {
   }
 }
 
-/** A LangChain message's type and fields as the codec stores them: JSON, with tags for values that JSON cannot hold. */
-type Fields = Readonly<Record<string, unknown>>;
-
 /**
  * Returns the fields of a message that are not empty.
  *
  * @throws RecordError `unsupported_message`, with the position given.
  */
-function openAIFieldsOf(message: BaseMessage, position: number): Fields {
+function storedFieldsOf(message: BaseMessage, position: number): Fields {
   try {
     const { type, data } = JSON.parse(encodeMessage(message, { id: message.id ?? "" }).record) as {
       type: string;
