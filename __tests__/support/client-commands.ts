@@ -22,6 +22,8 @@ export interface Clients {
   readonly clocksStand: boolean;
   /** Lets time pass, for the stores and for their clients. */
   pass(milliseconds: number): void;
+  /** Called in front of an erasure of an owner; what it returns is called behind it. */
+  readonly erases?: (owner: string) => Promise<() => Promise<void>>;
 }
 
 /** One command of one client. */
@@ -98,7 +100,10 @@ const ttlMs = fc.constantFrom(603_000, 63_000);
 
 const holdMs = fc.constantFrom(23_000, 303_000);
 
-const [graceMs, guardMs] = [43_000, 153_000];
+const graceMs = 43_000;
+
+/** How long an erased session refuses writes, in milliseconds. */
+export const guardMs = 153_000;
 
 const age = fc.constantFrom(0, 0, 0, 0, 1, 2);
 
@@ -276,9 +281,12 @@ const ends = fc.oneof(
   command("erase", fc.record({ session, owner }), (_, store, options) =>
     store.lists.erase(called(options.session, options.owner), { guardMs }),
   ),
-  command("eraseOwners", fc.constantFrom(...owners), (_, store, whose) =>
-    store.lists.eraseOwners({ owners: [whose], unlisted: true, guardMs }),
-  ),
+  command("eraseOwners", fc.constantFrom(...owners), async ({ erases }, store, whose) => {
+    const erased = await erases?.(whose);
+    const count = await store.lists.eraseOwners({ owners: [whose], unlisted: true, guardMs });
+    await erased?.();
+    return count;
+  }),
 );
 
 const rebuild = command("rebuild", session, async (clients, store, id) => {
