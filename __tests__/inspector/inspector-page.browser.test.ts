@@ -9,6 +9,7 @@ import {
 import { simulateReducers } from "../../cli/simulation/simulate-reducers.js";
 import type { Page } from "playwright-core";
 import { stampAnswer, walkLedger } from "../../src/entries/structure.js";
+import { until } from "../../tools/testkit/servers/until.js";
 import { addInRounds, inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { recordedConversations } from "../support/real-conversations.js";
@@ -330,7 +331,8 @@ describe("the inspector's page", () => {
       await shown.getByRole("columnheader", { name: "truncate:6+10" }).waitFor();
       await shown.locator(".row[aria-current=true][data-index='0']").waitFor();
       await shown.getByText("When message 20 was written").waitFor();
-      await shown.waitForFunction("document.querySelector('.scroller').scrollTop === 0");
+      const isAtTop = () => shown.evaluate<boolean>("document.querySelector('.scroller').scrollTop === 0");
+      await until("the first message is in sight", isAtTop);
       await shown.getByRole("tab", { name: "Message" }).click();
       await reason(shown).getByText("Message 0,").waitFor();
       await shown.getByRole("link", { name: /a\+b/ }).click();

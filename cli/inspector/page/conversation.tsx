@@ -27,7 +27,7 @@ export function Conversation(props: ConversationProps) {
   const [active, setActive] = useState(chosen);
   const list = useRowList(moment, { scroller, active });
   useLayoutEffect(() => setActive(chosen >= 0 ? chosen : active), [selection]);
-  useChosenInSight(list, chosen, selection);
+  useChosenInSight(list, { scroller, chosen, selection });
   const items = list.getVirtualItems();
   useEffect(() =>
     fetchVisible(
@@ -81,15 +81,30 @@ function useRowList(
   return list;
 }
 
-/** Brings a message into sight when it is chosen. */
-function useChosenInSight(list: RowVirtualizer, chosen: number, selection: Selection): void {
+/** Brings a message into sight when it is chosen, and again where the list gets another size before the reader moves. */
+function useChosenInSight(list: RowVirtualizer, { scroller, chosen, selection }: ChosenRow): void {
   useLayoutEffect(() => {
     const show = () => chosen >= 0 && list.scrollToIndex(chosen, { align: "auto" });
     show();
-    // On a narrow screen the panel comes up with the choice, and leaves less room.
-    const frame = requestAnimationFrame(show);
-    return () => cancelAnimationFrame(frame);
+    const element = scroller.current!;
+    // On a narrow screen the panel comes up with the choice, grows with what it loads, and leaves less room. A frame
+    // later the list knows its size.
+    const observer = new ResizeObserver(() => requestAnimationFrame(show));
+    observer.observe(element);
+    const leave = () => observer.disconnect();
+    const moves = ["wheel", "pointerdown", "keydown"];
+    moves.forEach((type) => element.addEventListener(type, leave, { passive: true }));
+    return () => {
+      leave();
+      moves.forEach((type) => element.removeEventListener(type, leave));
+    };
   }, [selection]);
+}
+
+interface ChosenRow {
+  readonly scroller: Movement["scroller"];
+  readonly chosen: number;
+  readonly selection: Selection;
 }
 
 interface RowItemProps extends ConversationProps {

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { whole } from "../model/figures-in-words.js";
 import type { WhatIf } from "../model/data.js";
 import { useAddressed, type AddressForm } from "./address.js";
@@ -94,7 +94,7 @@ function usePanelFold(selection: Selection) {
   const isNarrow = useIsNarrow();
   const [isUp, setUp] = useState(false);
   const { position, place } = selection;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (position !== undefined || place !== undefined) {
       setUp(true);
     }
