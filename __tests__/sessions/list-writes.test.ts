@@ -11,7 +11,7 @@ function listsAt(micros: () => number) {
       sent.push(["script", session]);
       return { score: micros() };
     },
-    move: async (_: string, session: string, score: number) => void sent.push(["ZADD", session, score]),
+    move: async (_: string, session: string, score: number) => ({ isNew: !sent.push(["ZADD", session, score]) }),
   };
   return { sent, writes: new ListWrites(lists as unknown as OwnerLists, () => undefined) };
 }

@@ -255,6 +255,23 @@ describe("a session that ends", () => {
     expect(await client.pttl(list)).toBe(-1);
   });
 
+  it("leaves the list of one that stays for ever, whose write with an expiry is refused", async () => {
+    await store.append({ id: "s", owner }, { records: [record("a")] });
+    const mortal = { records: [{ ...record("a"), digest: "other" }], ttlMs: 60_000, onConflict: "error" } as const;
+    await expect(another().append({ id: "s", owner }, mortal)).rejects.toMatchObject({ code: "content" });
+    expect(await client.pttl(list)).toBe(-1);
+  });
+
+  it("that stays for ever keeps the list also where that was made anew by another process", async () => {
+    await append(store, "s");
+    await client.unlink(list);
+    await append(another(), "t", 60_000);
+    expect(await client.pttl(list)).toBeGreaterThan(0);
+    await append(store, "s");
+    await store.lists.flush();
+    expect(await client.pttl(list)).toBe(-1);
+  });
+
   it("does not fill a list that nobody reads", async () => {
     await append(store, "alive", 600_000);
     const dead = Array.from({ length: 300 }, (_, index) => `dead${index}`);

@@ -244,7 +244,13 @@ export class ListWrites {
   /** Enters a session, sent in this tick, and returns its entry. @throws StoreError. */
   async enter(written: WrittenSession): Promise<OwnEntry> {
     const { owner, sessionId } = written;
-    return this.#isKept(written) ? this.#lists.move(owner, sessionId, this.#nextScore()) : this.#keep(written, false);
+    if (!this.#isKept(written)) {
+      return this.#keep(written, false);
+    }
+    const entry = await this.#lists.move(owner, sessionId, this.#nextScore());
+    // A list that lost the entry may have ended, and be another one now that is kept for less.
+    await (entry.isNew ? this.#keep(written, true) : undefined);
+    return entry;
   }
 
   /** Keeps the list of a session whose expiry was extended; the session stays in its place. */

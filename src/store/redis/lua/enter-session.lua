@@ -5,7 +5,7 @@
 --   milliseconds that the session lives, "" for ever, or 0 where its expiry is as it was.
 -- Replies: the server's time in microseconds, and 1 if the list did not have the session.
 --
--- A list that a session without an expiry is in stays for ever. A list of this session alone is a new one.
+-- A list that a session without an expiry entered stays for ever: the write behind an entry may be refused.
 --
 -- twin: store/in-memory/lists.ts
 
@@ -15,7 +15,7 @@ local micros = string.format('%.0f', time[1] * 1000000 + time[2])
 local added = redis.call('ZADD', list, mode, score == '' and micros or score, session)
 if life == '' then
   redis.call('PERSIST', list)
-elseif life ~= '0' and left < 1.2 * life and (left ~= -1 or redis.call('ZCOUNT', list, '-inf', '+inf') == 1) then
+elseif life ~= '0' and left ~= -1 and left < 1.2 * life then
   redis.call('PEXPIREAT', list, string.format('%.0f', math.floor(micros / 1000 + 1.2 * life)))
 end
 return {micros, added}
