@@ -12,8 +12,8 @@ const budgets = {
   append: 17,
   "append with an owner": 21,
   view: 10,
-  "a chain's turn": 36,
-  "an agent's turn": 38,
+  "a chain's turn": 35,
+  "an agent's turn": 37,
 };
 
 /** Promises of a call, at most, with that of the recorder's `await`. To be lowered with each merge. */

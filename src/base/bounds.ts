@@ -133,6 +133,11 @@ export function promised<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
+/** True for a text of at most so many bytes of UTF-8; a huge one is not encoded. */
+export function fitsBytes(text: string, bytes: number): boolean {
+  return text.length <= bytes && Buffer.byteLength(text) <= bytes;
+}
+
 /** Limits of retries under contention. After the last try a call is refused as `stale`. */
 export const maxTries = {
   /** Compare-and-set edits of one session: rewinds, replacements, forks, reductions, repairs of the head. */

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import { fitsBytes } from "../base/bounds.js";
 import { ConfigurationError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
 import { anyText, lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
@@ -10,7 +11,7 @@ import { sealedParts } from "../store/sealed/loaded-store.js";
 import type { ConversationSession } from "../memory/session/conversation-session.js";
 import { checkOwnerName } from "../memory/session/identity.js";
 import type { MemoryContext } from "../memory/session/memory-context.js";
-import { checkSessionId, isWithin, limitedText, mostBytes, type SessionRef } from "../store/contract/session-ref.js";
+import { checkSessionId, limitedText, mostBytes, type SessionRef } from "../store/contract/session-ref.js";
 import { storedIds } from "../memory/turns/open-turn.js";
 import type { SaidToRun, SteeredRuns } from "../memory/turns/turn-setting.js";
 import { RunProcess } from "./run-process.js";
@@ -115,7 +116,7 @@ const joinSchema = lazy(() =>
     ...accessFields,
     turnId: z.optional(limitedText("id")),
     after: z.optional(
-      z.nullable(anyText().check(z.refine((text) => isWithin(text, mostBytes.id), "must be a position of a run"))),
+      z.nullable(anyText().check(z.refine((text) => fitsBytes(text, mostBytes.id), "must be a position of a run"))),
     ),
     signal: z.optional(z.custom<AbortSignal>()),
   }),

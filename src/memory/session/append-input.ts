@@ -4,7 +4,8 @@ import * as z from "zod/mini";
 import { encodeContent, recordOf, messageIdOf } from "../../store/codec/encode-message.js";
 import type { TurnOutput, EncodedContent, RecordMeta } from "../../store/codec/encode-message.js";
 import { anyText, lazy, nonNegativeInteger, objectOf, parseOptions, type SchemaOutput } from "../../base/options.js";
-import { isWithin, limitedText, mostBytes, type ModelUsage } from "../../store/contract/session-ref.js";
+import { fitsBytes } from "../../base/bounds.js";
+import { limitedText, mostBytes, type ModelUsage } from "../../store/contract/session-ref.js";
 import type { SessionView } from "../../store/contract/session-reads.js";
 import type { RewindRequest, SideChanges, StoredTurn, NewRecord } from "../../store/contract/session-writes.js";
 import { decodeRecord } from "../../store/codec/decode-record.js";
@@ -157,7 +158,7 @@ function namesTurnOnly(options: unknown): options is SchemaOutput<typeof appendS
   }
   for (const name in options) {
     const value = (options as Record<string, unknown>)[name];
-    const isName = name === "turnId" && typeof value === "string" && value !== "" && isWithin(value, mostBytes.id);
+    const isName = name === "turnId" && typeof value === "string" && value !== "" && fitsBytes(value, mostBytes.id);
     if (!isName && !(name === "turn" && value instanceof TurnTicket)) {
       return false;
     }

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
+import { fitsBytes } from "../../base/bounds.js";
 import { ConfigurationError } from "../../base/errors.js";
 import { misspeltName, lazy, parseOptions, withoutUndefined } from "../../base/options.js";
-import { isWithin, mostBytes } from "../../store/contract/session-ref.js";
+import { mostBytes } from "../../store/contract/session-ref.js";
 import type { SessionRef, SessionLabel, SessionSummary } from "../../store/contract/session-ref.js";
 import { sealedTextParts } from "../../store/sealed/keys/session-key.js";
 import { copyJson, isPlainObject } from "../../base/json.js";
@@ -68,7 +69,7 @@ function namesOnly(identity: unknown): boolean {
  * @throws ConfigurationError `owner`; `user` names the called function.
  */
 export function checkOwnerName(user: string, owner: unknown): asserts owner is string {
-  const isText = typeof owner === "string" && owner !== "" && isWithin(owner, mostBytes.id) && owner.isWellFormed();
+  const isText = typeof owner === "string" && owner !== "" && fitsBytes(owner, mostBytes.id) && owner.isWellFormed();
   if (!isText) {
     throw new ConfigurationError(
       "owner",
@@ -151,7 +152,7 @@ export function readRunNames(
   const { turnId, owner, title, metadata } = configurable;
   if (turnId !== undefined) {
     checkText(`${user}: configurable.turnId`, "turnId", turnId);
-    if (!isWithin(turnId, mostBytes.id)) {
+    if (!fitsBytes(turnId, mostBytes.id)) {
       throw new ConfigurationError("turnId", `${user}: configurable.turnId must have at most ${mostBytes.id} bytes.`);
     }
   }
@@ -291,7 +292,7 @@ function checkTitle(user: string, title: unknown): void {
   if (typeof title !== "string" || !title.isWellFormed()) {
     throw new ConfigurationError("title", `${user}: option "title" must be a string of well-formed Unicode.`);
   }
-  if (!isWithin(title, limits.title)) {
+  if (!fitsBytes(title, limits.title)) {
     throw new ConfigurationError("title", `${user}: option "title" must not be longer than ${limits.title} bytes.`);
   }
   if (sealedTextParts(title) !== undefined) {
@@ -304,7 +305,7 @@ function metadataText(user: string, metadata: unknown): string {
   if (text === undefined) {
     throw new ConfigurationError("metadata", `${user}: option "metadata" must be an object of JSON values.`);
   }
-  if (!isWithin(text, limits.metadata)) {
+  if (!fitsBytes(text, limits.metadata)) {
     throw new ConfigurationError(
       "metadata",
       `${user}: option "metadata" must not be longer than ${limits.metadata} bytes as JSON.`,

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { fitsBytes } from "../../base/bounds.js";
 import { ConfigurationError, type MemoryError } from "../../base/errors.js";
 import { nonEmptyText } from "../../base/options.js";
 
@@ -42,13 +43,8 @@ export const mostBytes = { id: 512, search: 1_000 } as const;
 /** A text of at least one character and at most so many bytes. */
 export const limitedText = (limit: keyof typeof mostBytes) =>
   nonEmptyText().check(
-    z.refine((text) => isWithin(text, mostBytes[limit]), `must have at most ${mostBytes[limit]} bytes of UTF-8`),
+    z.refine((text) => fitsBytes(text, mostBytes[limit]), `must have at most ${mostBytes[limit]} bytes of UTF-8`),
   );
-
-/** True for a text of at most so many bytes of UTF-8; a huge one is not encoded. */
-export function isWithin(text: string, bytes: number): boolean {
-  return text.length <= bytes && Buffer.byteLength(text) <= bytes;
-}
 
 /**
  * Encodes a session id for keys: everything but `A-Z a-z 0-9 . _ ~ -` is percent-encoded, so that different ids never
@@ -93,7 +89,7 @@ export function checkSessionId(sessionId: unknown): asserts sessionId is string 
   if (sessionId === "") {
     throw new ConfigurationError("sessionId", "The session id must not be empty.");
   }
-  if (!isWithin(sessionId, mostBytes.id)) {
+  if (!fitsBytes(sessionId, mostBytes.id)) {
     throw new ConfigurationError("sessionId", `The session id must not be longer than ${mostBytes.id} bytes in UTF-8.`);
   }
   if (!sessionId.isWellFormed()) {
