@@ -183,8 +183,8 @@ export class MemorySessions {
    * Erases the sessions in the lists of one or several owners, the threads and runs of the same ids, and the items of
    * long-term memory in the owners' namespaces (option `ownerNamespaces`), while others may write. For `guardMs` (ten
    * minutes by default; it must outlast this call and the longest turn) late writers cannot recreate sessions, threads
-   * and runs. New sessions of the owner are allowed afterwards. Idempotent and resumable. With the option `unlisted` it
-   * also erases threads, runs and sessions that no list names.
+   * and runs, nor those that `clear()` ended a minute before. New sessions of the owner are allowed at once. Idempotent
+   * and resumable. With the option `unlisted` it also erases threads, runs and sessions that no list names.
    */
   async deleteOwner(owner: string | readonly string[], options: SessionErasureOptions = {}): Promise<OwnerErasure> {
     const owners = [owner].flat();
