@@ -1,15 +1,18 @@
-import { createServer, type AddressInfo } from "node:net";
-import { connect } from "node:net";
+import { createServer, type AddressInfo, connect } from "node:net";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { setTimeout as delay } from "node:timers/promises";
+import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { runCommand } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";
 import { sharedClient, sharedRedisUrl } from "../support/shared-redis.js";
+import { allSessions } from "../../cli/all-sessions.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 
 const client = sharedClient();
 const keyPrefix = `cli-lost-${process.pid}`;
@@ -76,4 +79,44 @@ it("A command whose answer can no longer come says so and ends with 3, not with 
   const { exitCode, output, errors } = await runCommand(["sessions", "--url", sharedRedisUrl()], { env });
   expect([exitCode, output]).toEqual([3, ""]);
   expect(errors).toBe("The command ended before its work was done: an answer never came. Run it again.\n");
+});
+
+const unhandled: unknown[] = [];
+const note = (reason: unknown) => void unhandled.push(reason);
+beforeAll(() => process.on("unhandledRejection", note));
+afterAll(() => process.off("unhandledRejection", note));
+
+/** Ends the connection at once: what was asked is not answered any more. */
+const cut = (client: Redis) => void client.stream.destroy();
+
+const endings: [string, (client: Redis, interruption: AbortController) => Promise<void> | void][] = [
+  ["is interrupted", (_, interruption) => interruption.abort()],
+  ["is refused further ids", () => Promise.reject(new Error("refused"))],
+  ["loses the connection", cut],
+];
+
+it.each(endings)("A look at all sessions that %s leaves no rejection that nobody awaits", async (name, end) => {
+  const interruption = new AbortController();
+  const client = new Redis(sharedRedisUrl(), { retryStrategy: () => null });
+  const keyPrefix = `all-sessions-${process.pid}-${name.replaceAll(" ", "-")}`;
+  const store = new RedisSessionStore({ client, keyPrefix });
+  const memory = new RedisChatMemory({ store });
+  for (const sessionId of ["ann", "bob"]) {
+    await memory.history(sessionId).addMessages([human("Oslo?")]);
+  }
+  const scan = async function* () {
+    yield "ann";
+    await end(client, interruption);
+    yield "bob";
+  };
+  const server = { store, plainLists: { ...store.lists, scan }, client, keyPrefix };
+  const look = async () => {
+    for await (const found of allSessions(server as never, { signal: interruption.signal })) {
+      expect(found.messages).toBe(1);
+    }
+  };
+  await look().catch(() => undefined);
+  cut(client);
+  await delay(50);
+  expect(unhandled).toEqual([]);
 });

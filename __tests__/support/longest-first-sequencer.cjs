@@ -17,7 +17,7 @@ const longest = [
   "turns/doors-and-events/killed-processes.test.ts",
   "contract/redis-session-store.redis.test.ts",
   "agent-api/agent-api.redis.test.ts",
-  "cli/doctor-topologies.redis.test.ts",
+  "cli/doctor.redis.test.ts",
   "cli/transfer.redis.test.ts",
   "turns/doors-and-events/doors-and-events.redis.test.ts",
   "turns/stored-once.property.redis.test.ts",

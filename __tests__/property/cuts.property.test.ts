@@ -16,6 +16,10 @@ import {
   rest,
 } from "../support/cut-properties.js";
 import { propertyRuns } from "../support/property-runs.js";
+import { clipMarker } from "../../src/conversation/reducers/tool-result-reducer.js";
+import type { ReductionOutcome } from "../../src/conversation/reducers/chat-history-reducer.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
+import { CountingCounter } from "../support/counting-counter.js";
 
 const runs = { numRuns: propertyRuns(200) };
 
@@ -135,3 +139,111 @@ function longestStretch(messages: readonly BaseMessage[]): number {
   const stretches = findBoundaries(rest(messages)).join("").split("1");
   return Math.max(...stretches.map(({ length }) => length));
 }
+
+const tokenRuns = { numRuns: propertyRuns(120) };
+const tokenCounter = new CountingCounter();
+const longText = fc.oneof(
+  fc.string({ maxLength: 60 }),
+  fc.nat(120).map((times) => "word 한글 👩‍👩‍👧‍👦 e\u0301".repeat(times)),
+  fc.nat(300).map((times) => "word ".repeat(times)),
+);
+const conversations = fc.oneof(anyConversation({ text: longText }), orderlyConversation());
+const share = fc.double({ min: 0.1, max: 1, noNaN: true });
+const tokenCases = fc.record({ messages: conversations, maxTokens: fc.integer({ min: 1, max: 900 }), share });
+
+interface TokenCase {
+  readonly messages: BaseMessage[];
+  readonly maxTokens: number;
+  readonly share: number;
+}
+
+async function cutByTokens({ messages, maxTokens, share }: TokenCase): Promise<ReductionOutcome> {
+  const targetTokens = Math.max(1, Math.floor(maxTokens * share));
+  return new ChatHistoryTokenReducer({ maxTokens, targetTokens, tokenCounter }).reduceWithOutcome(messages);
+}
+
+async function promiseByTokens(
+  check: (outcome: ReductionOutcome, given: TokenCase) => void | Promise<void>,
+): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(tokenCases, async (given) => check(await cutByTokens(given), given)),
+    tokenRuns,
+  );
+}
+
+const idsOf = (messages: readonly BaseMessage[]): string[] => messages.map(({ id }) => id!);
+
+describe("a cut by tokens", () => {
+  it("fits the budget or reports by how much it exceeds it", () =>
+    promiseByTokens((outcome, { messages, maxTokens }) => {
+      const total = tokenCounter.totalOf(outcome.messages);
+      expect(outcome.overBudgetBy).toBe(Math.max(0, total - maxTokens));
+      expect([outcome.before.tokens, outcome.after.tokens]).toEqual([tokenCounter.totalOf(messages), total]);
+      expect(
+        outcome.changed
+          ? total < outcome.before.tokens!
+          : outcome.messages.every((message, index) => message === messages[index]),
+      ).toBe(true);
+    }));
+
+  it("splits no step, creates no orphan and keeps order", () =>
+    promiseByTokens(({ messages: result }, { messages }) => {
+      expectWholeSteps(messages, result);
+      expectOrder(messages, result);
+    }));
+
+  it("keeps system messages, summaries and the newest messages, and begins with a human message if possible", () =>
+    promiseByTokens(({ messages: result }, { messages }) => {
+      expectKeptFront(messages, result);
+      expectQuestionFirst(messages, result);
+      expect(rest(result).at(-1)?.id).toBe(rest(messages).at(-1)?.id);
+    }));
+
+  it("changes only tool results, and only shortens them", () =>
+    promiseByTokens(({ messages: result }, { messages }) => {
+      for (const message of result.filter((kept) => !messages.includes(kept))) {
+        const original = messages.find(({ id }) => id === message.id)!;
+        expect(roleOf(message)).toBe("tool");
+        expect(message.text.length).toBeLessThan(original.text.length);
+        expect(message.text.endsWith(clipMarker)).toBe(true);
+        const start = message.text.slice(0, -clipMarker.length);
+        expect(original.text.startsWith(start)).toBe(true);
+        expect(/[\ud800-\udbff]$/.test(start)).toBe(false);
+      }
+    }));
+
+  it("reports exactly the messages that are missing as removed", () =>
+    promiseByTokens(({ messages: result, removed }, { messages }) => {
+      expect(idsOf(removed)).toEqual(idsOf(messages).filter((id) => !idsOf(result).includes(id)));
+    }));
+
+  it("has nothing to do a second time", () =>
+    promiseByTokens(async (outcome, given) => {
+      const again = await cutByTokens({ ...given, messages: outcome.messages });
+      expect(again.changed).toBe(false);
+    }));
+
+  it("keeps no less, and no shorter texts, with a larger budget", async () => {
+    const pairs = fc.record({
+      messages: conversations,
+      share,
+      small: fc.integer({ min: 1, max: 600 }),
+      more: fc.integer({ min: 1, max: 300 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(pairs, async ({ messages, small, more, ...same }) => {
+        const [less, rather] = [
+          await cutByTokens({ ...same, messages, maxTokens: small }),
+          await cutByTokens({ ...same, messages, maxTokens: small + more }),
+        ];
+        const kept = new Map(rather.messages.map((message) => [message.id, message.text.length]));
+        for (const message of rest(less.messages)) {
+          expect(kept.get(message.id)).toBeGreaterThanOrEqual(message.text.length);
+        }
+      }),
+      tokenRuns,
+    );
+  });
+
+  it("does not change its input", () => expectUntouchedInput(tokenCases, cutByTokens));
+});
