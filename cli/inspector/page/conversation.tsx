@@ -81,7 +81,7 @@ function useRowList(
   return list;
 }
 
-/** Brings a message into sight when it is chosen, and again where the list gets another size before the reader moves. */
+/** Brings a message into sight when it is chosen, and again where the list changes size before the reader moves. */
 function useChosenInSight(list: RowVirtualizer, { scroller, chosen, selection }: ChosenRow): void {
   useLayoutEffect(() => {
     const show = () => chosen >= 0 && list.scrollToIndex(chosen, { align: "auto" });
