@@ -59,13 +59,7 @@ describe("on one server", () => {
 
 describe("in a Cluster whose slot is being moved", () => {
   const own = ownCluster(2);
-  const move = async (key: string) => {
-    const { moveAllKeys, finish } = await beginMove(own.cluster, key);
-    return async () => {
-      await moveAllKeys();
-      await finish();
-    };
-  };
+  const move = async (key: string) => (await beginMove(own.cluster, key)).finish;
   describe.each(["delete", "deleteOwner", "clear"] as const)("behind %s", (erase) =>
     itLeavesNothing(erase, () => ({ client: own.client, kept, masters: () => own.client.nodes("master"), move })),
   );

@@ -46,9 +46,7 @@ export interface SlotMove {
   names(count: number): Promise<string[]>;
   /** Moves one key. */
   moveKey(name: string): Promise<unknown>;
-  /** Moves all keys that the slot has by then. */
-  moveAllKeys(): Promise<void>;
-  /** Gives the slot to its new node, and tells these others; replicas refuse it and hear of it from their masters. */
+  /** Moves what is left, gives the slot to its new node, and tells these others; replicas hear of it from masters. */
   finish(others: readonly ClusterMember[]): Promise<void>;
 }
 
@@ -65,15 +63,14 @@ export async function beginSlotMove(slot: number, from: ClusterMember, to: Clust
   return {
     names,
     moveKey,
-    moveAllKeys: async () => {
+    // All are told: one that learns it later, from the others, sends clients and the next move astray.
+    finish: async (others) => {
+      // A node refuses to give away a slot of which it holds keys, and drops them where it hears of the move first.
       for (let left = await names(100); left.length > 0; left = await names(100)) {
         for (const name of left) {
           await moveKey(name);
         }
       }
-    },
-    // All are told: one that learns it later, from the others, sends clients and the next move astray.
-    finish: async (others) => {
       await set(to, "NODE", toId);
       await set(from, "NODE", toId);
       for (const node of others.filter((other) => other !== from && other !== to)) {

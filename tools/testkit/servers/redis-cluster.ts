@@ -60,9 +60,7 @@ export async function onNode<T>({ port }: PrivateRedis, use: (client: Redis) => 
 export interface BegunMove {
   /** Moves one key. */
   moveKey(name: string): Promise<unknown>;
-  /** Moves all keys that the slot has by then. */
-  moveAllKeys(): Promise<void>;
-  /** Gives the slot to its new node, and waits until all nodes know. */
+  /** Moves what is left, gives the slot to its new node, and waits until all nodes know. */
   finish(): Promise<void>;
 }
 
@@ -70,10 +68,9 @@ export interface BegunMove {
 export async function beginMove(cluster: PrivateCluster, key: string): Promise<BegunMove> {
   const { owner, other, slot } = await cluster.locate(key);
   const [from, to] = [memberOf(owner), memberOf(other)];
-  const { moveKey, moveAllKeys, finish } = await beginSlotMove(slot, from, to);
+  const { moveKey, finish } = await beginSlotMove(slot, from, to);
   return {
     moveKey,
-    moveAllKeys,
     finish: async () => {
       await finish(cluster.servers.filter((server) => server !== owner && server !== other).map(memberOf));
       await untilKnown(cluster.servers, await idOf(to));

@@ -184,7 +184,6 @@ async function moveSlot(
   { from, to, all }: { from: ClusterNode; to: ClusterNode; all: readonly ClusterNode[] },
 ): Promise<void> {
   const move = await beginSlotMove(slot, memberOf(from.server), memberOf(to.server));
-  await move.moveAllKeys();
   await move.finish(all.filter((node) => node !== to && node !== from).map(({ server }) => memberOf(server)));
 }
 
