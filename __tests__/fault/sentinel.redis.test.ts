@@ -10,7 +10,7 @@ describe("RedisSessionStore with Sentinel", () => {
   const password = "p/@:%";
   const encoded = encodeURIComponent(password);
   beforeAll(async () => {
-    sentinels = await startSentinels({ password });
+    sentinels = await startSentinels({ password, downAfter: 600_000 });
   });
   afterAll(() => sentinels.stop());
 

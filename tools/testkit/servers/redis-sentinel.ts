@@ -1,4 +1,5 @@
 import { Redis } from "ioredis";
+import { onNode } from "./redis-cluster.js";
 import { freePort, onFreePort, startRedisOn, startSentinelOn, type PrivateRedis } from "./redis-server.js";
 import type { TlsFiles } from "./tls-files.js";
 import { until } from "./until.js";
@@ -14,6 +15,8 @@ export interface PrivateSentinels {
   /** The master and the replica as they were at the start. */
   readonly master: PrivateRedis;
   readonly replica: PrivateRedis;
+  /** Lets the Sentinels take the master for down after another time of silence, in milliseconds. */
+  noticeSilence(downAfter: number): Promise<void>;
   /** Waits until the Sentinels name a replica as master. */
   untilPromoted(): Promise<void>;
   stop(): Promise<void>;
@@ -69,6 +72,11 @@ export async function startSentinels(options: SentinelOptions = {}): Promise<Pri
       url: `redis+sentinel://${doors.map((port) => `127.0.0.1:${port}`).join(",")}/${name}`,
       master,
       replica,
+      noticeSilence: async (silence) => {
+        for (const sentinel of processes.slice(servers.length)) {
+          await onNode(sentinel, (client) => client.call("SENTINEL", "SET", name, "down-after-milliseconds", silence));
+        }
+      },
       untilPromoted: async () => {
         for (const port of ports) {
           await untilServer(port, async (client) => Number((await masterAddress(client))[1]) !== masterPort);
