@@ -11,4 +11,15 @@ describe("Readers of what others wrote", () => {
       { numRuns: 300 },
     );
   });
+
+  it.each(Object.keys(targets))("refuse what is nested too deeply, wherever it stands: %s", async (name) => {
+    for (const levels of [5_000, 20_000]) {
+      const deep = "[".repeat(levels) + "]".repeat(levels);
+      for (const seed of seeds[name]!) {
+        for (const { index, 0: value } of seed.matchAll(/(?<=:)("[^"]*"|\d+|true|false|null)/g)) {
+          await read(name, seed.slice(0, index) + deep + seed.slice(index + value.length));
+        }
+      }
+    }
+  });
 });

@@ -15,7 +15,11 @@ export function messagesOfState(value: unknown): BaseMessage[] {
   if (messages === undefined) {
     throw new DataError('the state has no list "messages"');
   }
-  return messages.map((message, index) => reviveMessage(structuredClone(message), index));
+  try {
+    return messages.map((message, index) => reviveMessage(structuredClone(message), index));
+  } catch (error) {
+    throw error instanceof RangeError ? new DataError("it is nested too deeply") : error;
+  }
 }
 
 function messagesIn(value: unknown): readonly unknown[] | undefined {

@@ -122,7 +122,8 @@ export function documentIn(text: string): Document | string {
   if (!isRecord(stored) || typeof stored["session_id"] !== "string" || stored["session_id"] === "") {
     return 'the line is no document with "session_id"';
   }
-  const timestamp = Number(stored["timestamp"]);
+  const at = stored["timestamp"];
+  const timestamp = typeof at === "object" ? NaN : Number(at);
   return { sessionId: stored["session_id"], timestamp: Number.isFinite(timestamp) ? timestamp : 0, stored };
 }
 
@@ -137,6 +138,9 @@ export function messageOf({ sessionId, timestamp, stored }: Document): BaseMessa
     }
     return message;
   } catch (error) {
+    if (error instanceof RangeError) {
+      return "The record cannot be read: it is nested too deeply.";
+    }
     if (!RecordError.isInstance(error)) {
       throw error;
     }

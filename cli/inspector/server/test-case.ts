@@ -20,7 +20,7 @@ const constructors: Readonly<Record<string, readonly [className: string, fields:
 /**
  * Messages as TypeScript that makes equal messages, to be pasted into a test.
  *
- * @throws UsageError where the code would have more than five million characters.
+ * @throws UsageError where the code would have more than five million characters, or a value is nested too deeply.
  */
 export function testCaseOf(messages: readonly BaseMessage[]): TestCase {
   const lines: string[] = [];
@@ -29,7 +29,7 @@ export function testCaseOf(messages: readonly BaseMessage[]): TestCase {
   for (const message of messages) {
     const [name, fields] = constructors[message.getType()] ?? constructors["generic"]!;
     classes.add(name);
-    const line = `  new ${name}(${literal(fieldsIn(message, fields), "  ")}),`;
+    const line = `  new ${name}(${codeOf(fieldsIn(message, fields))}),`;
     length += line.length;
     if (length > longestCode) {
       throw new UsageError("These messages are too long to be copied as code. Export the session instead.");
@@ -41,6 +41,18 @@ export function testCaseOf(messages: readonly BaseMessage[]): TestCase {
   const code = [...head, `export const messages = [`, ...lines, "];", ""].join("\n");
   // Code that reads as it does: what nobody sees stands in literals only, as escapes.
   return { code: printable(code, { lines: true }), messages: messages.length };
+}
+
+function codeOf(fields: Record<string, unknown>): string {
+  try {
+    return literal(fields, "  ");
+  } catch (error) {
+    // Out of stack, or of the longest text that there can be.
+    if (!(error instanceof RangeError)) {
+      throw error;
+    }
+    throw new UsageError("A value in these messages is nested too deeply to be copied as code. Export the session.");
+  }
 }
 
 function fieldsIn(message: BaseMessage, own: readonly string[]): Record<string, unknown> {

@@ -195,7 +195,7 @@ export function requireText(line: ExportLine, field: string, value: unknown): st
   if (typeof value !== "string" && !isRecord(value) && !Array.isArray(value)) {
     throw badLine(line.number, `"${field}" must be an object, an array or a string`);
   }
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : orBadLine(line.number, () => JSON.stringify(value));
 }
 
 /** The result of `work`, whose errors become those of a line. @throws RecordError `corrupt`. */
