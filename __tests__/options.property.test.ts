@@ -7,7 +7,7 @@ import { misspeltName } from "../src/base/options.js";
 import { RedisToolInvocationHistory } from "../src/formats/tool-log/tool-invocation-history.js";
 import { ChatHistoryTokenReducer } from "../src/conversation/reducers/token-reducer.js";
 import { InMemorySessionStore } from "../src/store/in-memory/in-memory-session-store.js";
-import { propertyRuns } from "./support/property-runs.js";
+import { forAll } from "./support/property-runs.js";
 
 const store = new InMemorySessionStore();
 const history = new RedisChatMessageHistory({ store, sessionId: "s" });
@@ -79,15 +79,12 @@ describe("an option with a typo", () => {
       .constantFrom(...names)
       .chain((meant) => typoOf(meant).map((typo) => ({ meant, typo })))
       .filter(({ typo }) => !names.includes(typo));
-    fc.assert(
-      fc.property(mistake, ({ meant, typo }) => {
-        const message = `${name}: there is no option "${typo}"; did you mean "${meant}"?`;
-        expect(() => make({ [typo]: 3 })).toThrow(
-          expect.objectContaining({ code: "invalid_option", option: typo, message }),
-        );
-      }),
-      { numRuns: propertyRuns(120) },
-    );
+    forAll(120, mistake, ({ meant, typo }) => {
+      const message = `${name}: there is no option "${typo}"; did you mean "${meant}"?`;
+      expect(() => make({ [typo]: 3 })).toThrow(
+        expect.objectContaining({ code: "invalid_option", option: typo, message }),
+      );
+    });
   });
 
   it.each([

@@ -9,7 +9,7 @@ import { decodeRecord } from "../../src/store/codec/decode-record.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { commandPlaces, withCommandKey } from "../support/command-places.js";
 import { ai, human } from "../support/messages.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAll, forAllAsync } from "../support/property-runs.js";
 
 const { client, place } = commandPlaces("hostile");
 
@@ -44,39 +44,31 @@ function terminal() {
 describe("a text from Redis or from the user", () => {
   const text = fc.array(hostile, { minLength: 1, maxLength: 5 }).map((parts) => parts.join("x"));
 
-  it("is shown by every way to a terminal as escapes", async () => {
-    await fc.assert(
-      fc.asyncProperty(text, async (said) => {
-        for (const json of [false, true]) {
-          const { streams, shown } = terminal();
-          const screen = new Screen(streams, { json });
-          await screen.line(said, { paint: (line) => line });
-          await screen.table([{ title: said }], [[said]]);
-          await screen.record({ [said]: said });
-          screen.note(said);
-          expect(shown()).not.toMatch(obeyed);
-          expect(json ? JSON.parse(shown().split("\n")[0]!) : {}).toEqual(json ? { [said]: said } : {});
-        }
+  it("is shown by every way to a terminal as escapes", () =>
+    forAllAsync(30, text, async (said) => {
+      for (const json of [false, true]) {
         const { streams, shown } = terminal();
-        for (const args of [[said], ["show", `--${said}`], ["import", said], ["simulate", said, "--reducer", said]]) {
-          await runCommandLine(args, streams, new AbortController().signal);
-        }
+        const screen = new Screen(streams, { json });
+        await screen.line(said, { paint: (line) => line });
+        await screen.table([{ title: said }], [[said]]);
+        await screen.record({ [said]: said });
+        screen.note(said);
         expect(shown()).not.toMatch(obeyed);
-      }),
-      { numRuns: propertyRuns(30) },
-    );
-  });
+        expect(json ? JSON.parse(shown().split("\n")[0]!) : {}).toEqual(json ? { [said]: said } : {});
+      }
+      const { streams, shown } = terminal();
+      for (const args of [[said], ["show", `--${said}`], ["import", said], ["simulate", said, "--reducer", said]]) {
+        await runCommandLine(args, streams, new AbortController().signal);
+      }
+      expect(shown()).not.toMatch(obeyed);
+    }));
 
-  it("stands in code that the inspector shows as escapes, and means the same", () => {
-    fc.assert(
-      fc.property(text, (said) => {
-        const { code } = testCaseOf([new HumanMessage({ content: said, additional_kwargs: { [said]: 1 } })]);
-        expect(code).not.toMatch(obeyed);
-        expect(JSON.parse(/content: (".*")/.exec(code)![1]!)).toBe(said);
-      }),
-      { numRuns: propertyRuns(100) },
-    );
-  });
+  it("stands in code that the inspector shows as escapes, and means the same", () =>
+    forAll(100, text, (said) => {
+      const { code } = testCaseOf([new HumanMessage({ content: said, additional_kwargs: { [said]: 1 } })]);
+      expect(code).not.toMatch(obeyed);
+      expect(JSON.parse(/content: (".*")/.exec(code)![1]!)).toBe(said);
+    }));
 
   it("that names no key is never shown, asked for, or taken for a key's id", async () => {
     const { keyPrefix, memory, command } = place();

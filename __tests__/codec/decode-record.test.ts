@@ -13,7 +13,7 @@ import { digestMessage, encodeMessage } from "../../src/store/codec/encode-messa
 import { identifyRecord, decodeHead, encodeHead } from "../../src/store/codec/stored-record.js";
 import { RecordError } from "../../src/base/errors.js";
 import { human, ai } from "../support/messages.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAll } from "../support/property-runs.js";
 import { publicFields } from "../support/public-fields.js";
 import { headIds } from "../../src/memory/session/screen-pages.js";
 
@@ -153,17 +153,14 @@ describe("a flat record of another program", () => {
     const roles = fc.constantFrom("user", "assistant", "system", undefined);
     const inner = fc.oneof(words, fc.dictionary(keys, words, { maxKeys: 2 }), fc.constant(null));
     const record = fc.record({ type: types, role: roles, rest: fc.dictionary(keys, inner, { maxKeys: 3 }) });
-    fc.assert(
-      fc.property(record, ({ type, role, rest }) => {
-        const text = JSON.stringify({ type, role, ...rest });
-        try {
-          expect(decodeRecord(text).message.content).not.toHaveLength(0);
-        } catch (error) {
-          expect(error).toMatchObject({ code: "corrupt" });
-        }
-      }),
-      { numRuns: propertyRuns(500) },
-    );
+    forAll(500, record, ({ type, role, rest }) => {
+      const text = JSON.stringify({ type, role, ...rest });
+      try {
+        expect(decodeRecord(text).message.content).not.toHaveLength(0);
+      } catch (error) {
+        expect(error).toMatchObject({ code: "corrupt" });
+      }
+    });
   });
 
   it("keeps the digits of integers that JavaScript would round", () => {
@@ -181,12 +178,9 @@ describe("a flat record of another program", () => {
       ...{ a: "2512292042121000001", b: ["-9007199254740993"], c: 9007199254740992, d: 1.2345678901234567 },
       e: '12345678901234567891 " 12345678901234567891',
     });
-    fc.assert(
-      fc.property(fc.bigInt(), (value) => {
-        expect(String(args(`{"id":${value}}`)["id"])).toBe(String(value));
-      }),
-      { numRuns: propertyRuns(200) },
-    );
+    forAll(200, fc.bigInt(), (value) => {
+      expect(String(args(`{"id":${value}}`)["id"])).toBe(String(value));
+    });
   });
 });
 

@@ -5,7 +5,7 @@ import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { findOrphanResults } from "../../src/conversation/messages/content.js";
 import { findBoundaries, splitsStep, stepsOf } from "../../src/conversation/messages/steps.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAll } from "../support/property-runs.js";
 
 describe("splitRounds", () => {
   it("begins a round at each human message, and calls what comes before the first one round 0", () => {
@@ -91,17 +91,14 @@ describe("findOrphanResults", () => {
     );
     const called = (before: BaseMessage[], id: string) =>
       before.some((other) => (other as AIMessage).tool_calls?.some((call) => call.id === id));
-    fc.assert(
-      fc.property(fc.array(message, { maxLength: 40 }), (messages) => {
-        const expected = messages.flatMap((result, index) =>
-          result.getType() === "tool" && !called(messages.slice(0, index), (result as ToolMessage).tool_call_id)
-            ? [index]
-            : [],
-        );
-        expect(findOrphanResults(messages)).toEqual(expected);
-      }),
-      { numRuns: propertyRuns(250) },
-    );
+    forAll(250, fc.array(message, { maxLength: 40 }), (messages) => {
+      const expected = messages.flatMap((result, index) =>
+        result.getType() === "tool" && !called(messages.slice(0, index), (result as ToolMessage).tool_call_id)
+          ? [index]
+          : [],
+      );
+      expect(findOrphanResults(messages)).toEqual(expected);
+    });
   });
 });
 

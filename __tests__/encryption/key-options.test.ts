@@ -9,7 +9,7 @@ import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { anyMessage } from "../support/message-arbitraries.js";
 import { testKey, testKeys } from "../support/test-keys.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAll } from "../support/property-runs.js";
 
 /** The same key for each session. */
 const sessionKey = (sessionId: string) => new SessionKey(testKey("k").key, "AAAAAAAA", sessionId);
@@ -62,24 +62,20 @@ describe("the option encryption", () => {
 describe("a sealed record", () => {
   const key = sessionKey("s");
 
-  it("opens to the same text, whatever the message is, and only at its place", () => {
-    fc.assert(
-      fc.property(anyMessage(), fc.string({ minLength: 1 }), (message, id) => {
-        const { record } = encodeMessage(message, { id });
-        const sealed = String(sealRecord(key, record, id));
-        expect(openRecord(key, parseSealed(sealed)!)).toBe(record);
-        expect(JSON.parse(sealed.split("\n")[0]!)).toMatchObject({
-          type: message.getType(),
-          data: { id },
-          meta: { v: 2 },
-        });
-        expect(() => identifyRecord(sealed)).toThrow(expect.objectContaining({ name: "EncryptionError" }));
-        const other = sessionKey("t");
-        expect(openRecord(other, parseSealed(sealed)!)).toBeUndefined();
-      }),
-      { numRuns: propertyRuns(60) },
-    );
-  });
+  it("opens to the same text, whatever the message is, and only at its place", () =>
+    forAll(60, fc.tuple(anyMessage(), fc.string({ minLength: 1 })), ([message, id]) => {
+      const { record } = encodeMessage(message, { id });
+      const sealed = String(sealRecord(key, record, id));
+      expect(openRecord(key, parseSealed(sealed)!)).toBe(record);
+      expect(JSON.parse(sealed.split("\n")[0]!)).toMatchObject({
+        type: message.getType(),
+        data: { id },
+        meta: { v: 2 },
+      });
+      expect(() => identifyRecord(sealed)).toThrow(expect.objectContaining({ name: "EncryptionError" }));
+      const other = sessionKey("t");
+      expect(openRecord(other, parseSealed(sealed)!)).toBeUndefined();
+    }));
 
   it("opens to the same text for text that no release wrote", () => {
     const controls = fc.array(fc.nat(0x1f)).map((codes) => String.fromCharCode(...codes));
@@ -89,12 +85,9 @@ describe("a sealed record", () => {
       controls.map((between) => `{"type":"ai","data":{${between}"content":"Hi","id":"m"},"meta":{"v":1}}`),
       fc.json().map((text) => `{"type":"ai","data":${text},"meta":{"v":1}}`),
     );
-    fc.assert(
-      fc.property(texts, fc.oneof(fc.constant("m"), fc.string()), (text, id) => {
-        expect(openRecord(key, parseSealed(sealRecord(key, text, id))!)).toBe(text);
-      }),
-      { numRuns: propertyRuns(200) },
-    );
+    forAll(200, fc.tuple(texts, fc.oneof(fc.constant("m"), fc.string())), ([text, id]) => {
+      expect(openRecord(key, parseSealed(sealRecord(key, text, id))!)).toBe(text);
+    });
   });
 });
 
@@ -109,26 +102,24 @@ describe("the length of a sealed record", () => {
     const keys = ["name", "id", "content", "input_tokens", "type"];
     const json = fc.oneof(fc.json(), fc.constantFrom(...keys.map((name) => `{"${name}":"`), '","tool_calls":[{'));
     const texts = fc.array(fc.oneof(fc.string({ unit: "grapheme" }), json), { maxLength: 6 });
-    fc.assert(
-      fc.property(
-        texts.map((parts) => parts.join("")),
-        (text) => {
-          // Three escapes take the one byte of their character, the others as many as in JSON.
-          const escaped = JSON.stringify(text)
-            .slice(1, -1)
-            .replace(/\\[\\"n]/g, "x");
-          const blank = "x".repeat(Buffer.byteLength(escaped));
-          for (const make of [
-            (content: string) => new HumanMessage(content),
-            (content: string) => new ToolMessage({ content, tool_call_id: content, name: content }),
-            (content: string) =>
-              new AIMessage({ content: [{ type: "text", text: content }], tool_calls: [call(content)] }),
-          ]) {
-            expect(sealedLength(make(text))).toBe(sealedLength(make(blank)));
-          }
-        },
-      ),
-      { numRuns: propertyRuns(200) },
+    forAll(
+      200,
+      texts.map((parts) => parts.join("")),
+      (text) => {
+        // Three escapes take the one byte of their character, the others as many as in JSON.
+        const escaped = JSON.stringify(text)
+          .slice(1, -1)
+          .replace(/\\[\\"n]/g, "x");
+        const blank = "x".repeat(Buffer.byteLength(escaped));
+        for (const make of [
+          (content: string) => new HumanMessage(content),
+          (content: string) => new ToolMessage({ content, tool_call_id: content, name: content }),
+          (content: string) =>
+            new AIMessage({ content: [{ type: "text", text: content }], tool_calls: [call(content)] }),
+        ]) {
+          expect(sealedLength(make(text))).toBe(sealedLength(make(blank)));
+        }
+      },
     );
   });
 
@@ -156,17 +147,14 @@ describe("bytes as text of seven bits", () => {
       expect(Buffer.byteLength(text)).toBe(text.length);
     };
     long.forEach(check);
-    fc.assert(fc.property(bytes, check), { numRuns: propertyRuns(300) });
+    forAll(300, bytes, check);
   });
 
   it("are read from one text only", () => {
     const texts = fc.array(fc.nat(160), { maxLength: 80 }).map((codes) => String.fromCharCode(...codes));
-    fc.assert(
-      fc.property(texts, (text) => {
-        const read = fromSevenBitText(text);
-        expect(read === undefined ? text : toSevenBitText(read)).toBe(text);
-      }),
-      { numRuns: propertyRuns(300) },
-    );
+    forAll(300, texts, (text) => {
+      const read = fromSevenBitText(text);
+      expect(read === undefined ? text : toSevenBitText(read)).toBe(text);
+    });
   });
 });

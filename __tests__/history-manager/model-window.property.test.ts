@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { contextWindow, InMemorySessionStore, type MemoryEvent, RedisChatMemory } from "../../src/entries/index.js";
 import { type FittedWindow, HistoryManager, type HistoryManagerOptions } from "../../src/entries/tool-loop.js";
 import { asking, characterCounter, newSession, type Scene, searchTools as tools } from "./instances.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 
 /** Scenes of so many turns with results of so many characters, in such a window. */
 const scenes = (window: [min: number, max: number], turns: [number, number], results: [number, number]) =>
@@ -87,42 +87,39 @@ const textsOf = (messages: readonly BaseMessage[]) => messages.map(({ text }) =>
 describe("a manager on a memory with contextWindow", () => {
   it("sends no request over the room while the memory shortens and cuts the view, and loses nothing", async () => {
     const seen = { reductions: 0, shortened: 0, scaled: 0, fullest: 0 };
-    await fc.assert(
-      fc.asyncProperty(scenes([4_000, 9_000], [8, 16], [300, 900]), async (given) => {
-        const { calls, events, views, transcript, usage, counter } = await play(given, { cuts: true });
-        const { window, turns } = given;
-        const room = 0.9 * window;
-        expect(calls.filter(({ billed }) => billed > room)).toEqual([]);
-        calls.forEach(({ turn, messages }) => {
-          const question = `${turn} ${"q".repeat(turns[turn]!.question)}`;
-          expect(textsOf(messages).filter((text) => text === question)).toHaveLength(1);
-        });
+    await forAllAsync(10, scenes([4_000, 9_000], [8, 16], [300, 900]), async (given) => {
+      const { calls, events, views, transcript, usage, counter } = await play(given, { cuts: true });
+      const { window, turns } = given;
+      const room = 0.9 * window;
+      expect(calls.filter(({ billed }) => billed > room)).toEqual([]);
+      calls.forEach(({ turn, messages }) => {
+        const question = `${turn} ${"q".repeat(turns[turn]!.question)}`;
+        expect(textsOf(messages).filter((text) => text === question)).toHaveLength(1);
+      });
 
-        // The view is within what contextWindow allows; all of it is in the transcript.
-        views.forEach((view) => {
-          const size = view.reduce((sum, message) => sum + (counter.countMessage(message) as number), 3);
-          expect(size).toBeLessThanOrEqual(0.9 * room);
-        });
-        const results = turns.flatMap((turn, at) =>
-          turn.results.map((size, step) => `c${at}-${step} ${"r".repeat(size)}`),
-        );
-        const stored = textsOf(transcript.filter((message) => message.type === "tool"));
-        expect(stored).toEqual(results);
-        expect(events.filter(({ type }) => /fail|conflict|damaged|hidden|skipped/.test(type))).toEqual([]);
+      // The view is within what contextWindow allows; all of it is in the transcript.
+      views.forEach((view) => {
+        const size = view.reduce((sum, message) => sum + (counter.countMessage(message) as number), 3);
+        expect(size).toBeLessThanOrEqual(0.9 * room);
+      });
+      const results = turns.flatMap((turn, at) =>
+        turn.results.map((size, step) => `c${at}-${step} ${"r".repeat(size)}`),
+      );
+      const stored = textsOf(transcript.filter((message) => message.type === "tool"));
+      expect(stored).toEqual(results);
+      expect(events.filter(({ type }) => /fail|conflict|damaged|hidden|skipped/.test(type))).toEqual([]);
 
-        // Behind the first answer the provider's count is the base, also behind a reduction.
-        // Right behind a large cut, of what left a twentieth is taken to be still there.
-        const isClose = (ratio: number) => ratio > 0.95 && ratio < 1.1;
-        const scaled = calls.slice(1).filter(({ thought, billed }) => isClose(thought / billed));
-        expect(usage).toMatchObject({ source: "provider", model: "m", window });
-        expect(scaled).toHaveLength(calls.length - 1);
-        seen.reductions += reductionsIn(events).length;
-        seen.shortened += views.at(-1)!.filter((m) => m.type === "tool" && !results.includes(m.text)).length;
-        seen.scaled += scaled.length;
-        seen.fullest = Math.max(seen.fullest, ...calls.map(({ billed }) => billed / room));
-      }),
-      { numRuns: propertyRuns(10) },
-    );
+      // Behind the first answer the provider's count is the base, also behind a reduction.
+      // Right behind a large cut, of what left a twentieth is taken to be still there.
+      const isClose = (ratio: number) => ratio > 0.95 && ratio < 1.1;
+      const scaled = calls.slice(1).filter(({ thought, billed }) => isClose(thought / billed));
+      expect(usage).toMatchObject({ source: "provider", model: "m", window });
+      expect(scaled).toHaveLength(calls.length - 1);
+      seen.reductions += reductionsIn(events).length;
+      seen.shortened += views.at(-1)!.filter((m) => m.type === "tool" && !results.includes(m.text)).length;
+      seen.scaled += scaled.length;
+      seen.fullest = Math.max(seen.fullest, ...calls.map(({ billed }) => billed / room));
+    });
     expect(seen.reductions).toBeGreaterThan(10);
     expect(seen.shortened).toBeGreaterThan(10);
     expect(seen.scaled).toBeGreaterThan(100);
@@ -140,14 +137,11 @@ const boundTo = (bound: object) => ({ bound, kwargs: { tools }, config: {} });
 
 describe("a manager that is given its model", () => {
   it("lets no request exceed the window less its reserve, however the provider counts, once that has answered", () =>
-    fc.assert(
-      fc.asyncProperty(scenes([2_500, 12_000], [3, 8], [0, 900]), async (given) => {
-        const { calls } = await play(given, { cuts: false });
-        // The first request of all is small; a tenth of the window is kept for the answer.
-        expect(Math.max(...calls.map(({ billed }) => billed))).toBeLessThanOrEqual(0.9 * given.window);
-      }),
-      { numRuns: propertyRuns(20) },
-    ));
+    forAllAsync(20, scenes([2_500, 12_000], [3, 8], [0, 900]), async (given) => {
+      const { calls } = await play(given, { cuts: false });
+      // The first request of all is small; a tenth of the window is kept for the answer.
+      expect(Math.max(...calls.map(({ billed }) => billed))).toBeLessThanOrEqual(0.9 * given.window);
+    }));
 
   it("takes its window, leaves room for its answer, and counts the tools that are bound to it", async () => {
     const history = newSession().history();

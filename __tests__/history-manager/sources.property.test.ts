@@ -2,7 +2,7 @@ import { AIMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { asking, call, chunks, newSession, sourcesIn } from "./instances.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 import { ConfigurationError } from "../../src/base/errors.js";
 import { ReferenceManager } from "../../src/doors/tool-loop/stored/references.js";
 
@@ -23,65 +23,61 @@ const turnPlan: fc.Arbitrary<TurnPlan> = fc.record({
 });
 
 describe("sources, across turns on several instances", () => {
-  it("have one number each, are stored with their turn, and are the same on every instance", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(turnPlan, { minLength: 1, maxLength: 6 }), async (turns) => {
-        const session = newSession();
-        const instances = [session.instance(), session.instance(), session.instance()];
-        const given: number[] = [];
-        const stored = new Set<number>();
-        for (const [number, { instance, iterations, cites, commits }] of turns.entries()) {
-          const manager = instances[instance]!;
-          const own: number[] = [];
-          await manager.getHistoryForModelCall(asking(`question ${number}`));
-          for (const [step, counts] of iterations.entries()) {
-            const ids = counts.map((_, place) => `t${number}-${step}-${place}`);
-            manager.appendToolCalls(ids.map((id) => call(id)));
-            await manager.addToolCallResults(
-              counts.map((count, place) => ({
-                id: ids[place]!,
-                name: "search",
-                chunks: chunks(count, { id: ids[place]! }),
-              })),
-            );
-            const { messages } = await manager.getHistoryForModelCall(asking(`question ${number}`));
-            own.push(...ids.flatMap((id) => sourcesIn(messages, id)));
-          }
-          given.push(...own);
-          const cited = (cites ?? []).flatMap((place) => own.slice(place, place + 1));
-          if (cites !== undefined) {
-            manager.addAssistantMessage(new AIMessage(`See ${cited.map((source) => `[source${source}]`).join(" ")}.`));
-          }
-          if (commits) {
-            await manager.commit();
-            own.forEach((source) => stored.add(source));
-          } else {
-            manager.discardTurn();
-          }
-        }
-        expect(new Set(given).size).toBe(given.length);
-        const transcript = await session.history().getTranscript();
-        expect(validateConversation(transcript).filter(({ severity }) => severity === "error")).toEqual([]);
-        const inTranscript = transcript.flatMap((message) =>
-          sourcesIn([message], (message as { tool_call_id?: string }).tool_call_id ?? ""),
-        );
-        expect(new Set(inTranscript)).toEqual(stored);
-        for (const manager of [...instances, session.instance()]) {
-          await manager.getHistoryForModelCall(asking("and now?"));
-          expect(manager.references.toList().map(({ sourceNumber }) => sourceNumber)).toEqual(
-            [...stored].sort((a, b) => a - b),
+  it("have one number each, are stored with their turn, and are the same on every instance", () =>
+    forAllAsync(40, fc.array(turnPlan, { minLength: 1, maxLength: 6 }), async (turns) => {
+      const session = newSession();
+      const instances = [session.instance(), session.instance(), session.instance()];
+      const given: number[] = [];
+      const stored = new Set<number>();
+      for (const [number, { instance, iterations, cites, commits }] of turns.entries()) {
+        const manager = instances[instance]!;
+        const own: number[] = [];
+        await manager.getHistoryForModelCall(asking(`question ${number}`));
+        for (const [step, counts] of iterations.entries()) {
+          const ids = counts.map((_, place) => `t${number}-${step}-${place}`);
+          manager.appendToolCalls(ids.map((id) => call(id)));
+          await manager.addToolCallResults(
+            counts.map((count, place) => ({
+              id: ids[place]!,
+              name: "search",
+              chunks: chunks(count, { id: ids[place]! }),
+            })),
           );
-          for (const { sourceNumber, toolCallId, chunk } of manager.references.toList()) {
-            expect(chunk.id).toBe(toolCallId);
-            expect(
-              manager.references.lookup(`${chunk.id}_${chunk.chunkId}`).map((reference) => reference.sourceNumber),
-            ).toEqual([sourceNumber]);
-          }
+          const { messages } = await manager.getHistoryForModelCall(asking(`question ${number}`));
+          own.push(...ids.flatMap((id) => sourcesIn(messages, id)));
         }
-      }),
-      { numRuns: propertyRuns(40) },
-    );
-  });
+        given.push(...own);
+        const cited = (cites ?? []).flatMap((place) => own.slice(place, place + 1));
+        if (cites !== undefined) {
+          manager.addAssistantMessage(new AIMessage(`See ${cited.map((source) => `[source${source}]`).join(" ")}.`));
+        }
+        if (commits) {
+          await manager.commit();
+          own.forEach((source) => stored.add(source));
+        } else {
+          manager.discardTurn();
+        }
+      }
+      expect(new Set(given).size).toBe(given.length);
+      const transcript = await session.history().getTranscript();
+      expect(validateConversation(transcript).filter(({ severity }) => severity === "error")).toEqual([]);
+      const inTranscript = transcript.flatMap((message) =>
+        sourcesIn([message], (message as { tool_call_id?: string }).tool_call_id ?? ""),
+      );
+      expect(new Set(inTranscript)).toEqual(stored);
+      for (const manager of [...instances, session.instance()]) {
+        await manager.getHistoryForModelCall(asking("and now?"));
+        expect(manager.references.toList().map(({ sourceNumber }) => sourceNumber)).toEqual(
+          [...stored].sort((a, b) => a - b),
+        );
+        for (const { sourceNumber, toolCallId, chunk } of manager.references.toList()) {
+          expect(chunk.id).toBe(toolCallId);
+          expect(
+            manager.references.lookup(`${chunk.id}_${chunk.chunkId}`).map((reference) => reference.sourceNumber),
+          ).toEqual([sourceNumber]);
+        }
+      }
+    }));
 });
 
 describe("ReferenceManager", () => {

@@ -17,7 +17,7 @@ import {
   search,
   type Session,
 } from "./instances.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 import { ai, human } from "../support/messages.js";
 
 interface Iteration {
@@ -96,9 +96,11 @@ async function play(
 }
 
 describe("the token window, for any input", () => {
-  it("fits or says by how much it does not, has consistent totals, and is a valid conversation", async () => {
-    await fc.assert(
-      fc.asyncProperty(scene, fc.integer({ min: 1, max: 6000 }), fc.boolean(), async (content, window, exact) => {
+  it("fits or says by how much it does not, has consistent totals, and is a valid conversation", () =>
+    forAllAsync(
+      60,
+      fc.tuple(scene, fc.integer({ min: 1, max: 6000 }), fc.boolean()),
+      async ([content, window, exact]) => {
         const counter = exact ? characterCounter() : approximateCounter();
         const { messages, outcome } = await play(content, window, counter);
         expect(
@@ -106,46 +108,40 @@ describe("the token window, for any input", () => {
         ).toEqual([]);
         expect(outcome.tokens).toBe(await countMessages(counter, messages));
         expect(outcome.overBudgetBy).toBe(Math.max(0, outcome.tokens - window));
-      }),
-      { numRuns: propertyRuns(60) },
-    );
-  });
+      },
+    ));
 
-  it("grows no result, loses no reminder, renumbers no source, and keeps cited ones longest", async () => {
-    await fc.assert(
-      fc.asyncProperty(scene, fc.integer({ min: 1, max: 4000 }), async (content, window) => {
-        const whole = (await play(content, 1_000_000, characterCounter())).messages;
-        const { messages, outcome } = await play(content, window, characterCounter());
-        const all = content.iterations.flatMap(({ results }, number) =>
-          results.map((result, index) => ({ result, id: `c${number}-${index}` })),
-        );
-        const numbers = all.flatMap(({ id }) => sourcesIn(whole, id));
-        expect(new Set(numbers).size).toBe(numbers.length);
-        const cited = new Set(
-          content.iterations.flatMap(({ text }) =>
-            [...text.matchAll(/\[source(\d)\]/g)].map(([, digit]) => Number(digit)),
-          ),
-        );
-        for (const { result, id } of all) {
-          const [before, after] = [resultOf(whole, id), resultOf(messages, id)];
-          if (outcome.removed.some((message) => resultOf([message], id) !== "no such result")) {
-            // Not even notes in the place of all results make it fit.
-            continue;
-          }
-          expect(after.length).toBeLessThanOrEqual(before.length);
-          expect(after.endsWith("\n\nCite.")).toBe(
-            before.endsWith("\n\nCite.") && "systemReminder" in result && result.systemReminder !== "",
-          );
-          const [had, has] = [sourcesIn(whole, id), sourcesIn(messages, id)];
-          expect(had).toEqual(expect.arrayContaining(has));
-          if (has.some((number) => !cited.has(number))) {
-            expect(has).toEqual(expect.arrayContaining(had.filter((number) => cited.has(number))));
-          }
+  it("grows no result, loses no reminder, renumbers no source, and keeps cited ones longest", () =>
+    forAllAsync(32, fc.tuple(scene, fc.integer({ min: 1, max: 4000 })), async ([content, window]) => {
+      const whole = (await play(content, 1_000_000, characterCounter())).messages;
+      const { messages, outcome } = await play(content, window, characterCounter());
+      const all = content.iterations.flatMap(({ results }, number) =>
+        results.map((result, index) => ({ result, id: `c${number}-${index}` })),
+      );
+      const numbers = all.flatMap(({ id }) => sourcesIn(whole, id));
+      expect(new Set(numbers).size).toBe(numbers.length);
+      const cited = new Set(
+        content.iterations.flatMap(({ text }) =>
+          [...text.matchAll(/\[source(\d)\]/g)].map(([, digit]) => Number(digit)),
+        ),
+      );
+      for (const { result, id } of all) {
+        const [before, after] = [resultOf(whole, id), resultOf(messages, id)];
+        if (outcome.removed.some((message) => resultOf([message], id) !== "no such result")) {
+          // Not even notes in the place of all results make it fit.
+          continue;
         }
-      }),
-      { numRuns: propertyRuns(32) },
-    );
-  });
+        expect(after.length).toBeLessThanOrEqual(before.length);
+        expect(after.endsWith("\n\nCite.")).toBe(
+          before.endsWith("\n\nCite.") && "systemReminder" in result && result.systemReminder !== "",
+        );
+        const [had, has] = [sourcesIn(whole, id), sourcesIn(messages, id)];
+        expect(had).toEqual(expect.arrayContaining(has));
+        if (has.some((number) => !cited.has(number))) {
+          expect(has).toEqual(expect.arrayContaining(had.filter((number) => cited.has(number))));
+        }
+      }
+    }));
 });
 
 /** A loop of iterations, each with one result of so many chunks of 100 characters. */

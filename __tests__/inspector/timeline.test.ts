@@ -6,7 +6,7 @@ import { rowsOf } from "../../cli/inspector/model/row-model.js";
 import { cutsOf, leftAt, viewAt } from "../../cli/inspector/model/timeline.js";
 import { SeenAt } from "../../cli/inspector/model/why-seen.js";
 import { ai, human } from "../support/messages.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 
 const reduction = { head: 0, before: { messages: 10 }, after: { messages: 4 } };
 
@@ -17,25 +17,22 @@ describe("the timeline of a session", () => {
       targetCount: fc.integer({ min: 1, max: 6 }),
       thresholdCount: fc.integer({ min: 0, max: 4 }),
     });
-    await fc.assert(
-      fc.asyncProperty(inputs, async ({ rounds, ...counts }) => {
-        const store = new InMemorySessionStore();
-        const memory = new RedisChatMemory({ store, reducer: new ChatHistoryTruncationReducer(counts) });
-        const starts: { readonly end: number; readonly start: number; readonly head: number }[] = [];
-        for (const answers of rounds) {
-          await memory.history("s").addMessages([human("q"), ...Array.from({ length: answers }, () => ai("a"))]);
-          const { next, start, headCount } = await store.readView({ id: "s" });
-          starts.push({ end: next, start, head: headCount });
-        }
-        const { next, start } = await store.readView({ id: "s" });
-        const reductions = await reductionsOf(store, { id: "s" });
-        const cuts = cutsOf({ reductions, reductionCount: reductions.length, start, next }, () => undefined);
-        for (const { end, ...seen } of starts) {
-          expect({ end, ...viewAt(end, cuts) }).toMatchObject({ end, ...seen });
-        }
-      }),
-      { numRuns: propertyRuns(30) },
-    );
+    await forAllAsync(30, inputs, async ({ rounds, ...counts }) => {
+      const store = new InMemorySessionStore();
+      const memory = new RedisChatMemory({ store, reducer: new ChatHistoryTruncationReducer(counts) });
+      const starts: { readonly end: number; readonly start: number; readonly head: number }[] = [];
+      for (const answers of rounds) {
+        await memory.history("s").addMessages([human("q"), ...Array.from({ length: answers }, () => ai("a"))]);
+        const { next, start, headCount } = await store.readView({ id: "s" });
+        starts.push({ end: next, start, head: headCount });
+      }
+      const { next, start } = await store.readView({ id: "s" });
+      const reductions = await reductionsOf(store, { id: "s" });
+      const cuts = cutsOf({ reductions, reductionCount: reductions.length, start, next }, () => undefined);
+      for (const { end, ...seen } of starts) {
+        expect({ end, ...viewAt(end, cuts) }).toMatchObject({ end, ...seen });
+      }
+    });
   });
 
   it("goes by the messages' times where the reduction before is forgotten", () => {

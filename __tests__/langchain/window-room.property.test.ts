@@ -10,7 +10,7 @@ import {
 } from "../../src/entries/index.js";
 import { ToolModel } from "../support/agents.js";
 import { CountingCounter } from "../support/counting-counter.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 
 const maxInputTokens = 1_000;
 /** Without a tenth for the answer, and a tenth of the rest because the provider's count is not known. */
@@ -43,17 +43,14 @@ const shown = (messages: readonly BaseMessage[]) => messages.map((message) => [m
 
 describe("a chain's requests", () => {
   it("keep within the room with inputs of any length up to it, and differ by nothing until history exceeds it", () =>
-    fc.assert(
-      fc.asyncProperty(inputs, fc.constantFrom("step" as const, "turn" as const), async (lengths, persist) => {
-        const reducer = contextWindow({ maxInputTokens, tokenCounter });
-        const fitted = await play(lengths, { reducer }, persist);
-        const whole = await play(lengths, { reducer: "none" }, persist);
-        expect(fitted.map(tokensOf).filter((tokens) => tokens > room)).toEqual([]);
-        const first = whole.findIndex((messages) => tokensOf(messages) > room);
-        const same = first < 0 ? whole.length : first;
-        expect(fitted.slice(0, same).map(shown)).toEqual(whole.slice(0, same).map(shown));
-        expect(first < 0 || fitted[first]!.length < whole[first]!.length).toBe(true);
-      }),
-      { numRuns: propertyRuns(25) },
-    ));
+    forAllAsync(25, fc.tuple(inputs, fc.constantFrom("step" as const, "turn" as const)), async ([lengths, persist]) => {
+      const reducer = contextWindow({ maxInputTokens, tokenCounter });
+      const fitted = await play(lengths, { reducer }, persist);
+      const whole = await play(lengths, { reducer: "none" }, persist);
+      expect(fitted.map(tokensOf).filter((tokens) => tokens > room)).toEqual([]);
+      const first = whole.findIndex((messages) => tokensOf(messages) > room);
+      const same = first < 0 ? whole.length : first;
+      expect(fitted.slice(0, same).map(shown)).toEqual(whole.slice(0, same).map(shown));
+      expect(first < 0 || fitted[first]!.length < whole[first]!.length).toBe(true);
+    }));
 });

@@ -9,39 +9,22 @@ import {
 } from "@langchain/core/messages";
 import { MessageHistory } from "../../src/formats/openai/message-history.js";
 import { anyMessage, anyText } from "../support/openai-arbitraries.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAll } from "../support/property-runs.js";
 import { ConfigurationError } from "../../src/base/errors.js";
 import { jsonSnapshot } from "../../src/base/json.js";
 
 const history = fc.array(anyMessage, { maxLength: 4 }).map((messages) => new MessageHistory(messages));
 
 describe("a history of any content", () => {
-  it("survives conversion to LangChain messages and back", () => {
-    fc.assert(
-      fc.property(history, (given) => {
-        expect(MessageHistory.fromMessages(given.toMessages()).toList()).toEqual(given.toList());
-      }),
-      { numRuns: propertyRuns(75), interruptAfterTimeLimit: 30_000 },
-    );
-  });
-
-  it("survives JSON and back", () => {
-    fc.assert(
-      fc.property(history, (given) => {
-        expect(MessageHistory.fromJSON(JSON.stringify(given)).toList()).toEqual(given.toList());
-      }),
-      { numRuns: propertyRuns(75), interruptAfterTimeLimit: 30_000 },
-    );
-  });
-
-  it("survives a prompt and back", () => {
-    fc.assert(
-      fc.property(history, (given) => {
-        expect(MessageHistory.fromPrompt(given.toPrompt()).toList()).toEqual(given.toList());
-      }),
-      { numRuns: propertyRuns(75), interruptAfterTimeLimit: 30_000 },
-    );
-  });
+  it.each<[string, (given: MessageHistory) => MessageHistory]>([
+    ["conversion to LangChain messages", (given) => MessageHistory.fromMessages(given.toMessages())],
+    ["JSON", (given) => MessageHistory.fromJSON(JSON.stringify(given))],
+    ["a prompt", (given) => MessageHistory.fromPrompt(given.toPrompt())],
+  ])("survives %s and back", (_, thereAndBack) =>
+    forAll({ runs: 75, interruptAfterTimeLimit: 30_000 }, history, (given) => {
+      expect(thereAndBack(given).toList()).toEqual(given.toList());
+    }),
+  );
 });
 
 const block = fc.oneof(
@@ -137,16 +120,16 @@ const anyLangChainMessage: fc.Arbitrary<BaseMessage> = fc.oneof(
 );
 
 describe("LangChain messages of any content", () => {
-  it("survive a history that is written as JSON and as a prompt", () => {
-    fc.assert(
-      fc.property(fc.array(anyLangChainMessage, { maxLength: 3 }), (messages) => {
+  it("survive a history that is written as JSON and as a prompt", () =>
+    forAll(
+      { runs: 75, interruptAfterTimeLimit: 30_000 },
+      fc.array(anyLangChainMessage, { maxLength: 3 }),
+      (messages) => {
         const given = MessageHistory.fromMessages(messages);
         const text = JSON.stringify(MessageHistory.fromPrompt(given.toPrompt()));
         expect(MessageHistory.fromJSON(text).toMessages().map(visible)).toEqual(messages.map(visible));
-      }),
-      { numRuns: propertyRuns(75), interruptAfterTimeLimit: 30_000 },
-    );
-  });
+      },
+    ));
 });
 
 /** All that a message says, an empty id and none being the same. */
@@ -202,9 +185,11 @@ const pieces = [
 const markup = fc.array(fc.constantFrom(...pieces), { maxLength: 14 }).map((parts) => parts.join(""));
 
 describe("any text as a prompt", () => {
-  it("returns messages or throws a ConfigurationError; the messages can be written and read again", () => {
-    fc.assert(
-      fc.property(fc.oneof(markup, fc.string({ unit: "binary" })), (prompt) => {
+  it("returns messages or throws a ConfigurationError; the messages can be written and read again", () =>
+    forAll(
+      { runs: 500, interruptAfterTimeLimit: 30_000 },
+      fc.oneof(markup, fc.string({ unit: "binary" })),
+      (prompt) => {
         let history: MessageHistory;
         try {
           history = MessageHistory.fromPrompt(prompt);
@@ -213,10 +198,8 @@ describe("any text as a prompt", () => {
           return;
         }
         expect(MessageHistory.fromPrompt(history.toPrompt()).toList()).toEqual(history.toList());
-      }),
-      { numRuns: propertyRuns(500), interruptAfterTimeLimit: 30_000 },
-    );
-  });
+      },
+    ));
 });
 
 describe("any value in a tool record", () => {
@@ -232,22 +215,15 @@ describe("any value in a tool record", () => {
       withTypedArray: true,
       withUnicodeString: true,
     });
-    fc.assert(
-      fc.property(anything, (value) => {
-        const kept = jsonSnapshot(value);
-        expect(JSON.parse(JSON.stringify(kept))).toEqual(kept);
-      }),
-      { numRuns: propertyRuns(250), interruptAfterTimeLimit: 30_000 },
-    );
+    forAll({ runs: 250, interruptAfterTimeLimit: 30_000 }, anything, (value) => {
+      const kept = jsonSnapshot(value);
+      expect(JSON.parse(JSON.stringify(kept))).toEqual(kept);
+    });
   });
 
-  it("is kept unchanged if it is JSON", () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
-        const plain = JSON.parse(JSON.stringify(value)) as unknown;
-        expect(jsonSnapshot(plain)).toEqual(plain);
-      }),
-      { numRuns: propertyRuns(150), interruptAfterTimeLimit: 30_000 },
-    );
-  });
+  it("is kept unchanged if it is JSON", () =>
+    forAll({ runs: 150, interruptAfterTimeLimit: 30_000 }, fc.jsonValue(), (value) => {
+      const plain = JSON.parse(JSON.stringify(value)) as unknown;
+      expect(jsonSnapshot(plain)).toEqual(plain);
+    }));
 });

@@ -7,7 +7,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { human, record } from "../../testing/session-store/store-case.js";
 import { SlowProcesses } from "../../tools/testkit/proxies/slow-network.js";
 import { type ClientCommand, clientCommand, type Clients, owners, sessions } from "../support/client-commands.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 import { identify } from "../support/store-commands.js";
 
 const commands = fc.array(fc.record({ command: clientCommand(false), instance: fc.nat(2) }), {
@@ -25,8 +25,8 @@ interface Outcome {
 describe("whatever the order in which commands of three processes and their replies arrive", () => {
   const processes = new SlowProcesses();
 
-  it("no list, log or erasure is wrong in the end", async () => {
-    const property = fc.asyncProperty(commands, fc.integer(), async (list, seed) => {
+  it("no list, log or erasure is wrong in the end", () =>
+    forAllAsync({ runs: 100, endOnFailure: true }, fc.tuple(commands, fc.integer()), async ([list, seed]) => {
       const { client, clients, network } = processes;
       await client.flushall();
       const plain = new RedisSessionStore({ client });
@@ -42,9 +42,7 @@ describe("whatever the order in which commands of three processes and their repl
       }
       await expectNothingWrong(plain, client, outcomes);
       await Promise.all([...stores, plain].map((store) => store.close()));
-    });
-    await fc.assert(property, { numRuns: propertyRuns(100), endOnFailure: true });
-  });
+    }));
 });
 
 async function runAll(

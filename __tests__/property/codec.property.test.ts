@@ -7,7 +7,7 @@ import { digestMessage, encodeMessage } from "../../src/store/codec/encode-messa
 import { RecordError } from "../../src/base/errors.js";
 import { anyChunk, anyContent, anyJson, anyKey, anyMessage, anyText } from "../support/message-arbitraries.js";
 import { publicFields } from "../support/public-fields.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAll, propertyRuns } from "../support/property-runs.js";
 
 const runs = { numRuns: propertyRuns(120), endOnFailure: true };
 
@@ -129,32 +129,21 @@ describe("the digest", () => {
 });
 
 describe("a head", () => {
-  it("holds any records", () => {
-    fc.assert(
-      fc.property(fc.array(anyMessage(), { maxLength: 4 }), (messages) => {
-        const records = messages.map((message, index) => encodeMessage(message, { id: `m${index}` }).record);
-        expect(decodeHead(encodeHead(records))).toEqual(records);
-      }),
-      { numRuns: propertyRuns(40), endOnFailure: true },
-    );
-  });
+  it("holds any records", () =>
+    forAll({ runs: 40, endOnFailure: true }, fc.array(anyMessage(), { maxLength: 4 }), (messages) => {
+      const records = messages.map((message, index) => encodeMessage(message, { id: `m${index}` }).record);
+      expect(decodeHead(encodeHead(records))).toEqual(records);
+    }));
 });
 
 describe("reading what was never written by this package", () => {
   it("returns a message that can be stored, or throws a RecordError, for any text", () => {
     const text = fc.oneof(anyText(), fc.json(), damagedRecord());
-    fc.assert(
-      fc.property(text, (record) => expectReadable(() => decodeRecord(record, 3).message)),
-      { numRuns: propertyRuns(400), endOnFailure: true },
-    );
+    forAll({ runs: 400, endOnFailure: true }, text, (record) => expectReadable(() => decodeRecord(record, 3).message));
   });
 
-  it("does so for any fields under the names of LangChain", () => {
-    fc.assert(
-      fc.property(anyStored(), (stored) => expectReadable(() => reviveMessage(stored))),
-      { numRuns: propertyRuns(400), endOnFailure: true },
-    );
-  });
+  it("does so for any fields under the names of LangChain", () =>
+    forAll({ runs: 400, endOnFailure: true }, anyStored(), (stored) => expectReadable(() => reviveMessage(stored))));
 
   it("returns the records of a head, or throws a RecordError", () => {
     fc.assert(

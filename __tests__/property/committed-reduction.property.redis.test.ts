@@ -8,7 +8,7 @@ import type { ReducerLike } from "../../src/conversation/reducers/as-reducer.js"
 import { publicFields } from "../support/public-fields.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { anyConversation } from "../support/conversations.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 /** Shortens every tool result in place of it, as a clipping reducer does: changed messages under their old ids. */
@@ -66,35 +66,31 @@ describe.each(Object.keys(stores))("a committed reduction, %s", (place) => {
   const sizes = [fc.integer({ min: 1, max: 12 }), fc.nat(6)] as const;
 
   /** A reduction that is refused has changed nothing. */
-  it.each(cases)(
-    "by %s is read back as returned, on any instance, and keeps the transcript (%s)",
-    async (name, retention) => {
-      const property = fc.asyncProperty(anyConversation(), ...sizes, async (conversation, size, laterCount) => {
-        const shared = options();
-        const reducer = reducers[name]!(size);
-        const history = new RedisChatMemory({ ...shared, reducer, reduceWhen: "never", retention }).history("s");
-        const other = new RedisChatMemory(shared).history("s");
-        const later = conversation
-          .slice(0, laterCount)
-          .map((_, index) => new HumanMessage({ content: `later ${index}`, id: `later-${index}` }));
-        await history.addMessages(conversation);
-        const before = await history.getMessages();
-        const result = await history.reduceView().catch((error: { code?: string }) => {
-          expect(["invalid_structure", "invalid_option"]).toContain(error.code);
-          return undefined;
-        });
-        const expected = result?.messages ?? before;
-        for (const reader of [history, other]) {
-          expect((await reader.getMessages()).map(publicFields)).toEqual(expected.map(publicFields));
-        }
-        await history.addMessages(later);
-        expect(idsOf(await history.getMessages())).toEqual(idsOf([...expected, ...later]));
-        if (retention === "keep") {
-          expect(idsOf(await history.getTranscript())).toEqual(idsOf([...conversation, ...later]));
-        }
+  it.each(cases)("by %s is read back as returned, on any instance, and keeps the transcript (%s)", (name, retention) =>
+    forAllAsync(runs, fc.tuple(anyConversation(), ...sizes), async ([conversation, size, laterCount]) => {
+      const shared = options();
+      const reducer = reducers[name]!(size);
+      const history = new RedisChatMemory({ ...shared, reducer, reduceWhen: "never", retention }).history("s");
+      const other = new RedisChatMemory(shared).history("s");
+      const later = conversation
+        .slice(0, laterCount)
+        .map((_, index) => new HumanMessage({ content: `later ${index}`, id: `later-${index}` }));
+      await history.addMessages(conversation);
+      const before = await history.getMessages();
+      const result = await history.reduceView().catch((error: { code?: string }) => {
+        expect(["invalid_structure", "invalid_option"]).toContain(error.code);
+        return undefined;
       });
-      await fc.assert(property, { numRuns: propertyRuns(runs) });
-    },
+      const expected = result?.messages ?? before;
+      for (const reader of [history, other]) {
+        expect((await reader.getMessages()).map(publicFields)).toEqual(expected.map(publicFields));
+      }
+      await history.addMessages(later);
+      expect(idsOf(await history.getMessages())).toEqual(idsOf([...expected, ...later]));
+      if (retention === "keep") {
+        expect(idsOf(await history.getTranscript())).toEqual(idsOf([...conversation, ...later]));
+      }
+    }),
   );
 });
 

@@ -10,7 +10,7 @@ import { anyConversation, orderlyConversation } from "../support/conversations.j
 import { CountingCounter } from "../support/counting-counter.js";
 import { expectKeptFront, expectUntouchedInput, expectWholeSteps, rest } from "../support/cut-properties.js";
 import { ai, human } from "../support/messages.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 
 const tokenCounter = new CountingCounter();
 
@@ -57,10 +57,7 @@ function fit(given: Case): Promise<ReductionOutcome> {
 }
 
 async function promise(check: (outcome: ReductionOutcome, given: Case) => void | Promise<void>): Promise<void> {
-  await fc.assert(
-    fc.asyncProperty(cases, async (given) => check(await fit(given), given)),
-    { numRuns: propertyRuns(150) },
-  );
+  await forAllAsync(150, cases, async (given) => check(await fit(given), given));
 }
 
 describe("a context window", () => {
@@ -137,26 +134,22 @@ function isMet(
 describe("a trigger of a window", () => {
   it("leaves a request as it is that fits and by which no trigger is met", async () => {
     const outcomes = { met: 0, unmet: 0 };
-    await fc.assert(
-      fc.asyncProperty(
-        fc.oneof(anyConversation(), orderlyConversation()),
-        anyTriggers(),
-        fc.boolean(),
-        async (messages, triggers, single) => {
-          const chosen = single ? triggers.slice(0, 1) : triggers;
-          const window = new ContextWindow(windowSettings({ ...whole, trigger: single ? chosen[0]! : chosen }));
-          const measured = (await window.measure(messages))!;
-          const rounds = messages.filter((message) => roleOf(message) === "human").length;
-          const met = isMet(chosen, { tokens: measured.size.tokens, messages: messages.length, rounds });
-          outcomes[met ? "met" : "unmet"] += 1;
-          expect(window.isDue(measured, messages)).toBe(met);
-          if (!met) {
-            const { changed, reason } = await window.reduceWithOutcome([...messages]);
-            expect([changed, reason]).toEqual([false, "within_limit"]);
-          }
-        },
-      ),
-      { numRuns: propertyRuns(200) },
+    await forAllAsync(
+      200,
+      fc.tuple(fc.oneof(anyConversation(), orderlyConversation()), anyTriggers(), fc.boolean()),
+      async ([messages, triggers, single]) => {
+        const chosen = single ? triggers.slice(0, 1) : triggers;
+        const window = new ContextWindow(windowSettings({ ...whole, trigger: single ? chosen[0]! : chosen }));
+        const measured = (await window.measure(messages))!;
+        const rounds = messages.filter((message) => roleOf(message) === "human").length;
+        const met = isMet(chosen, { tokens: measured.size.tokens, messages: messages.length, rounds });
+        outcomes[met ? "met" : "unmet"] += 1;
+        expect(window.isDue(measured, messages)).toBe(met);
+        if (!met) {
+          const { changed, reason } = await window.reduceWithOutcome([...messages]);
+          expect([changed, reason]).toEqual([false, "within_limit"]);
+        }
+      },
     );
     expect(Math.min(outcomes.met, outcomes.unmet)).toBeGreaterThan(0);
   });

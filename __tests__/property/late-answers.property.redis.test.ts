@@ -15,7 +15,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { addCoverage, coverageIn, coverageOf, coverageText } from "../../tools/faults/journal/coverage.js";
 import { type Token, tokensIn, tokenText } from "../../tools/faults/journal/runs.js";
 import { ai, human, tool } from "../support/messages.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 /** One write of somebody, or none. `pick` chooses among the open turns or the stored messages. */
@@ -325,18 +325,14 @@ async function seenIn(scene: Scene, store: SessionStore): Promise<unknown[]> {
 describe("a session with late answers that is reduced, rewound and copied", () => {
   const client = sharedClient();
 
-  it("shows each message from the start on once, and summaries stand for all before it", async () => {
-    const property = fc.asyncProperty(anyScene, async (scene) => {
+  it("shows each message from the start on once, and summaries stand for all before it", () =>
+    forAllAsync(60, anyScene, async (scene) => {
       await seenIn(scene, new InMemorySessionStore());
-    });
-    await fc.assert(property, { numRuns: propertyRuns(60) });
-  });
+    }));
 
-  it("shows the same in Redis", async () => {
-    const property = fc.asyncProperty(anyScene, async (scene) => {
+  it("shows the same in Redis", () =>
+    forAllAsync(15, anyScene, async (scene) => {
       const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
       expect(await seenIn(scene, store)).toEqual(await seenIn(scene, new InMemorySessionStore()));
-    });
-    await fc.assert(property, { numRuns: propertyRuns(15) });
-  });
+    }));
 });

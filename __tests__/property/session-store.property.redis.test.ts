@@ -6,7 +6,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { everything, outcome, session, storeCommand, type StoreUnderTest } from "../support/store-commands.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
@@ -21,24 +21,20 @@ describe("RedisSessionStore", () => {
     size: "max",
   });
 
-  it("behaves like the in-memory model for any sequence of commands from two processes", async () => {
-    await fc.assert(
-      fc.asyncProperty(commands, async (list) => {
-        const keyPrefix = uniquePrefix();
-        const model: StoreUnderTest = { store: new InMemorySessionStore(), views: [], tokens: new Map() };
-        // Two stores on the same keys: each remembers starts that the other may have moved since.
-        const [first, second] = [0, 1].map(() => new RedisSessionStore({ client, keyPrefix }));
-        const shared = { views: [], tokens: new Map<string, string>() };
-        for (const { command, instance } of list) {
-          const real: StoreUnderTest = { store: instance === 0 ? first! : second!, ...shared };
-          expect(await outcome(command, real)).toEqual(await outcome(command, model));
-          expect(await everything(real)).toEqual(await everything(model));
-        }
-        await expectOneExpiry(client, keyPrefix);
-      }),
-      { numRuns: propertyRuns(40) },
-    );
-  });
+  it("behaves like the in-memory model for any sequence of commands from two processes", () =>
+    forAllAsync(40, commands, async (list) => {
+      const keyPrefix = uniquePrefix();
+      const model: StoreUnderTest = { store: new InMemorySessionStore(), views: [], tokens: new Map() };
+      // Two stores on the same keys: each remembers starts that the other may have moved since.
+      const [first, second] = [0, 1].map(() => new RedisSessionStore({ client, keyPrefix }));
+      const shared = { views: [], tokens: new Map<string, string>() };
+      for (const { command, instance } of list) {
+        const real: StoreUnderTest = { store: instance === 0 ? first! : second!, ...shared };
+        expect(await outcome(command, real)).toEqual(await outcome(command, model));
+        expect(await everything(real)).toEqual(await everything(model));
+      }
+      await expectOneExpiry(client, keyPrefix);
+    }));
 });
 
 async function expectOneExpiry(client: Redis, keyPrefix: string): Promise<void> {
@@ -131,12 +127,10 @@ describe("replaceFrom", () => {
     return views;
   }
 
-  it("leaves what came before and what it was given, anywhere in the session, once, in both stores", async () => {
-    const property = fc.asyncProperty(fc.array(command, { minLength: 2, maxLength: 14, size: "max" }), async (list) => {
+  it("leaves what came before and what it was given, anywhere in the session, once, in both stores", () =>
+    forAllAsync(25, fc.array(command, { minLength: 2, maxLength: 14, size: "max" }), async (list) => {
       const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
       const views = await run(store, list);
       expect(views).toEqual(await run(new InMemorySessionStore(), list));
-    });
-    await fc.assert(property, { numRuns: propertyRuns(25) });
-  });
+    }));
 });

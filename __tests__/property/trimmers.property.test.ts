@@ -21,7 +21,7 @@ import { brokenConversation } from "../support/broken-conversations.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { aiCalls, human, tool } from "../support/messages.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 
 const tokenCounter = new CountingCounter();
 const model = { invoke: () => Promise.resolve("So far.") };
@@ -109,56 +109,42 @@ describe.each(Object.entries(trimmers))("what a trimmer by %s makes for a model"
         .filter((messages) => messages.length > 0)
     : drawnList;
 
-  it("keeps the rules of LangChain's guide, whatever a prompt holds", async () => {
-    await fc.assert(
-      fc.asyncProperty(anyList, async (messages) => {
-        const sent = await small.invoke(new ChatPromptValue([...messages]));
-        expect([brokenSentences(sent), problems(sent)]).toEqual([[], []]);
-      }),
-      { numRuns: propertyRuns(60) },
-    );
-  });
+  it("keeps the rules of LangChain's guide, whatever a prompt holds", () =>
+    forAllAsync(60, anyList, async (messages) => {
+      const sent = await small.invoke(new ChatPromptValue([...messages]));
+      expect([brokenSentences(sent), problems(sent)]).toEqual([[], []]);
+    }));
 
-  it("keeps them for every list of messages; behind an answer at its end comes the question", async () => {
-    await fc.assert(
-      fc.asyncProperty(anyList, async (messages) => {
-        const sent = await small.invoke(messages);
-        // Nothing is left of results without calls, and a list may have had nothing but system messages.
-        const isOpen = sent.every((message) => roleIn(message) === "system") || mayComeBefore(sent.at(-1)!);
-        const asked = isOpen ? [...sent, human("question")] : sent;
-        expect([brokenSentences(asked), problems(asked)]).toEqual([[], []]);
-      }),
-      { numRuns: propertyRuns(40) },
-    );
-  });
+  it("keeps them for every list of messages; behind an answer at its end comes the question", () =>
+    forAllAsync(40, anyList, async (messages) => {
+      const sent = await small.invoke(messages);
+      // Nothing is left of results without calls, and a list may have had nothing but system messages.
+      const isOpen = sent.every((message) => roleIn(message) === "system") || mayComeBefore(sent.at(-1)!);
+      const asked = isOpen ? [...sent, human("question")] : sent;
+      expect([brokenSentences(asked), problems(asked)]).toEqual([[], []]);
+    }));
 
   it("is valid for each provider behind a guard", async () => {
     const profiles = fc.constantFrom(...(Object.keys(builtInProfiles) as BuiltInProfile[]));
-    await fc.assert(
-      fc.asyncProperty(anyList, profiles, async (messages, profile) => {
-        const chain = small.pipe(conversationGuard({ profile }));
-        const sent = await chain.invoke(new ChatPromptValue([...messages]));
-        expect([brokenSentences(sent), problems(sent, profile)]).toEqual([[], []]);
-      }),
-      { numRuns: propertyRuns(60) },
-    );
+    await forAllAsync(60, fc.tuple(anyList, profiles), async ([messages, profile]) => {
+      const chain = small.pipe(conversationGuard({ profile }));
+      const sent = await chain.invoke(new ChatPromptValue([...messages]));
+      expect([brokenSentences(sent), problems(sent, profile)]).toEqual([[], []]);
+    });
   });
 
   it("is the input itself where that is valid and needs no cut", async () => {
     const large = make(true);
     let unchanged = 0;
-    await fc.assert(
-      fc.asyncProperty(anyList, async (messages) => {
-        const asked = [...messages, human("question")];
-        if (problems(asked).length + brokenSentences(asked).length === 0) {
-          const sent = await large.invoke(new ChatPromptValue([...asked]));
-          expect(sent).toHaveLength(asked.length);
-          sent.forEach((message, index) => expect(message).toBe(asked[index]));
-          unchanged += 1;
-        }
-      }),
-      { numRuns: propertyRuns(40) },
-    );
+    await forAllAsync(40, anyList, async (messages) => {
+      const asked = [...messages, human("question")];
+      if (problems(asked).length + brokenSentences(asked).length === 0) {
+        const sent = await large.invoke(new ChatPromptValue([...asked]));
+        expect(sent).toHaveLength(asked.length);
+        sent.forEach((message, index) => expect(message).toBe(asked[index]));
+        unchanged += 1;
+      }
+    });
     expect(unchanged).toBeGreaterThan(0);
   });
 });

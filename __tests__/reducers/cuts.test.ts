@@ -17,7 +17,7 @@ import {
 import { summary } from "../support/conversations.js";
 import { roleOf } from "../../src/conversation/messages/message.js";
 import { splitsStep } from "../../src/conversation/messages/steps.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 
 const reduce = (messages: BaseMessage[], options: ChatHistoryTruncationReducerOptions) =>
   new ChatHistoryTruncationReducer(options).reduce(messages);
@@ -154,15 +154,12 @@ it("never splits a step, whatever it keeps whole", async () => {
     ends: fc.boolean(),
     name: fc.constantFrom("truncation", "tokens"),
   });
-  await fc.assert(
-    fc.asyncProperty(options, async ({ turns: given, ends, name }) => {
-      const messages = given.flatMap(({ steps, thinks }, index) =>
-        turn(`t${index}_`, steps, { thinks, ends: ends || index < given.length - 1 }),
-      );
-      const outcome = await reducers[name]!().reduceWithOutcome(messages);
-      expect(splitsStep({ before: messages, after: outcome.messages })).toBe(false);
-      expect((await reducers[name]!().reduceWithOutcome(outcome.messages)).changed).toBe(false);
-    }),
-    { numRuns: propertyRuns(200) },
-  );
+  await forAllAsync(200, options, async ({ turns: given, ends, name }) => {
+    const messages = given.flatMap(({ steps, thinks }, index) =>
+      turn(`t${index}_`, steps, { thinks, ends: ends || index < given.length - 1 }),
+    );
+    const outcome = await reducers[name]!().reduceWithOutcome(messages);
+    expect(splitsStep({ before: messages, after: outcome.messages })).toBe(false);
+    expect((await reducers[name]!().reduceWithOutcome(outcome.messages)).changed).toBe(false);
+  });
 });

@@ -7,7 +7,7 @@ import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { getEventListeners } from "node:events";
 import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import { chunksOf, readAll, spoken, all } from "./spoken-source.js";
@@ -38,36 +38,32 @@ const scenes = fc.record({
 });
 
 describe("readers of a run", () => {
-  it("get every chunk once and in order, from any position, on any instance, over broken connections", async () => {
-    await fc.assert(
-      fc.asyncProperty(scenes, async ({ producer, form, chunks, batchMs, readers, cuts }) => {
-        const wire = await openWire();
-        const redis = { keyPrefix: uniquePrefix(), commandTimeout: 60_000 };
-        const memories = [0, 1, 2].map(() => new RedisChatMemory({ url: wire.url, redis, ...form }));
-        const runs = memories.map((memory) => redisRuns(memory, { batchMs, lostAfterMs: 600_000 }));
-        try {
-          const { work, say, end } = spoken();
-          await runs[producer]!.start("s", { turnId: "t" }, work);
-          const reading = readers.map((reader) => readAll(runs, "s", reader));
-          for (let index = 0; index < chunks; index += 1) {
-            cuts.filter(({ at }) => at === index).forEach((cut) => wire.break(cut));
-            await new Promise(setImmediate);
-            say({ index });
-          }
-          end();
-          const expected = Array.from({ length: chunks }, (_, index) => ({ index }));
-          for (const items of await Promise.all(reading)) {
-            expect(chunksOf(items)).toEqual(expected);
-            expect(items.at(-1)).toEqual({ state: "done" });
-          }
-        } finally {
-          await Promise.all(memories.map((memory) => memory.close()));
-          await wire.stop();
+  it("get every chunk once and in order, from any position, on any instance, over broken connections", () =>
+    forAllAsync(10, scenes, async ({ producer, form, chunks, batchMs, readers, cuts }) => {
+      const wire = await openWire();
+      const redis = { keyPrefix: uniquePrefix(), commandTimeout: 60_000 };
+      const memories = [0, 1, 2].map(() => new RedisChatMemory({ url: wire.url, redis, ...form }));
+      const runs = memories.map((memory) => redisRuns(memory, { batchMs, lostAfterMs: 600_000 }));
+      try {
+        const { work, say, end } = spoken();
+        await runs[producer]!.start("s", { turnId: "t" }, work);
+        const reading = readers.map((reader) => readAll(runs, "s", reader));
+        for (let index = 0; index < chunks; index += 1) {
+          cuts.filter(({ at }) => at === index).forEach((cut) => wire.break(cut));
+          await new Promise(setImmediate);
+          say({ index });
         }
-      }),
-      { numRuns: propertyRuns(10) },
-    );
-  });
+        end();
+        const expected = Array.from({ length: chunks }, (_, index) => ({ index }));
+        for (const items of await Promise.all(reading)) {
+          expect(chunksOf(items)).toEqual(expected);
+          expect(items.at(-1)).toEqual({ state: "done" });
+        }
+      } finally {
+        await Promise.all(memories.map((memory) => memory.close()));
+        await wire.stop();
+      }
+    }));
 });
 
 /** A way to Redis that breaks, at once or after some milliseconds in which commands arrive and replies do not. */

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { ConflictError, StoreError } from "langchain-redis-memory";
 import { type RunItem, type ServerSentEvent, sse } from "langchain-redis-memory/runs";
 import { Run } from "../../src/runs/run.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 
 interface Event {
   readonly type: string;
@@ -49,26 +49,20 @@ const read = (run: Run, options?: Parameters<Run["toSSE"]>[0]) => new Response(r
 const text = fc.array(fc.constantFrom("a", "data: ", "\n", "\r", "\r\n", "\u2028", "\u2029", "\v", "\f", "\u0085"));
 
 describe("server-sent events of a run", () => {
-  it("give a page each chunk as it was, whatever it holds", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(text), async (texts) => {
-        const chunks = texts.map((parts) => parts.join(""));
-        const items = chunks.map((chunk, index) => ({ id: `1-1:${index}`, chunk }));
-        const [json, plain] = await Promise.all([
-          read(runOf([...items, { state: "done" }])),
-          read(runOf([...items, { state: "done" }]), { encode: String }),
-        ]);
-        const [ends, ofJson, ofPlain] = [{ state: "done" }, eventsIn(json), eventsIn(plain)];
-        expect(ofJson.slice(0, -1).map(({ data }) => JSON.parse(data) as unknown)).toEqual(chunks);
-        expect(ofPlain.slice(0, -1).map(({ data }) => data)).toEqual(
-          chunks.map((each) => each.replace(/\r\n?/g, "\n")),
-        );
-        expect(ofJson.slice(0, -1).map(({ id }) => id)).toEqual(items.map(({ id }) => id));
-        expect(JSON.parse(ofJson.at(-1)!.data)).toEqual(ends);
-      }),
-      { numRuns: propertyRuns(100) },
-    );
-  });
+  it("give a page each chunk as it was, whatever it holds", () =>
+    forAllAsync(100, fc.array(text), async (texts) => {
+      const chunks = texts.map((parts) => parts.join(""));
+      const items = chunks.map((chunk, index) => ({ id: `1-1:${index}`, chunk }));
+      const [json, plain] = await Promise.all([
+        read(runOf([...items, { state: "done" }])),
+        read(runOf([...items, { state: "done" }]), { encode: String }),
+      ]);
+      const [ends, ofJson, ofPlain] = [{ state: "done" }, eventsIn(json), eventsIn(plain)];
+      expect(ofJson.slice(0, -1).map(({ data }) => JSON.parse(data) as unknown)).toEqual(chunks);
+      expect(ofPlain.slice(0, -1).map(({ data }) => data)).toEqual(chunks.map((each) => each.replace(/\r\n?/g, "\n")));
+      expect(ofJson.slice(0, -1).map(({ id }) => id)).toEqual(items.map(({ id }) => id));
+      expect(JSON.parse(ofJson.at(-1)!.data)).toEqual(ends);
+    }));
 
   it("end with an event also where nothing is known of the run, else a browser asks again and again", async () => {
     expect(eventsIn(await read(runOf([])))).toEqual([{ type: "end", data: "{}", id: "" }]);

@@ -13,7 +13,7 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { plainAndEncrypted } from "../support/test-keys.js";
 import { all, first, spoken, twoInstances } from "./spoken-source.js";
 import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 
 afterEach(closeMemories);
 
@@ -207,45 +207,41 @@ describe("what is said to an agent", () => {
     return runs.start("s", { turnId, whileRunning: "queue" }, (signal) => agent.stream(input, { ...session, signal }));
   }
 
-  it("is stored once and in order, or is for the next run, wherever its process dies", async () => {
-    await fc.assert(
-      fc.asyncProperty(scenes, async ({ sends, ...scene }) => {
-        const redis = { keyPrefix: uniquePrefix() };
-        const [far, near] = [await mortal(redis.keyPrefix), newMemory({ redis })];
-        const runs = [redisRuns(far.memory, settings), redisRuns(near, settings)] as const;
-        const told: string[] = [];
-        let calls = 0;
-        const script = async () => {
-          calls += 1;
-          if (calls === 1) {
-            for (const id of ["m1", "m2"]) {
-              told.push(await runs[1].steer("s", { role: "user", content: id, id }));
-            }
-            far.state.sends = sends;
+  it("is stored once and in order, or is for the next run, wherever its process dies", () =>
+    forAllAsync(4, scenes, async ({ sends, ...scene }) => {
+      const redis = { keyPrefix: uniquePrefix() };
+      const [far, near] = [await mortal(redis.keyPrefix), newMemory({ redis })];
+      const runs = [redisRuns(far.memory, settings), redisRuns(near, settings)] as const;
+      const told: string[] = [];
+      let calls = 0;
+      const script = async () => {
+        calls += 1;
+        if (calls === 1) {
+          for (const id of ["m1", "m2"]) {
+            told.push(await runs[1].steer("s", { role: "user", content: id, id }));
           }
-          return calls === 1 ? lookupCall("x") : "answer";
-        };
-        const first = play(far.memory, runs[0], { ...scene, turnId: "t", script }).catch(() => undefined);
-        // Also where the run of the first process goes through.
-        const reading = first.then((run) => run && all(run));
-        while (calls === 0) {
-          await new Promise((resolve) => setTimeout(resolve, 5));
+          far.state.sends = sends;
         }
-        await lastsUntilOver(runs[1]);
-        await all(await play(near, runs[1], { ...scene, script: async () => "answer" }));
-        const stored = sketch(await near.history("s").getTranscript());
-        const said = ["m1", "m2"].filter((_, index) => told[index] === "steered");
-        const saidIn = (texts: readonly string[]) => texts.filter((text) => /^m\d$/.test(text));
-        expect(saidIn(stored)).toEqual(said);
-        far.revive();
-        await reading;
-        expect(saidIn(sketch(await near.history("s").getTranscript()))).toEqual(said);
-        await far.memory.close();
-        await near.close();
-      }),
-      { numRuns: propertyRuns(4) },
-    );
-  });
+        return calls === 1 ? lookupCall("x") : "answer";
+      };
+      const first = play(far.memory, runs[0], { ...scene, turnId: "t", script }).catch(() => undefined);
+      // Also where the run of the first process goes through.
+      const reading = first.then((run) => run && all(run));
+      while (calls === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      await lastsUntilOver(runs[1]);
+      await all(await play(near, runs[1], { ...scene, script: async () => "answer" }));
+      const stored = sketch(await near.history("s").getTranscript());
+      const said = ["m1", "m2"].filter((_, index) => told[index] === "steered");
+      const saidIn = (texts: readonly string[]) => texts.filter((text) => /^m\d$/.test(text));
+      expect(saidIn(stored)).toEqual(said);
+      far.revive();
+      await reading;
+      expect(saidIn(sketch(await near.history("s").getTranscript()))).toEqual(said);
+      await far.memory.close();
+      await near.close();
+    }));
 });
 
 /** Resolves when no run is under way, or what is there has been taken for lost. */

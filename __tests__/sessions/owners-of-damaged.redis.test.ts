@@ -6,7 +6,7 @@ import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { all } from "../support/all.js";
 import { MemoryError } from "../../src/base/errors.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 import { storedBytes } from "../support/stored-bytes.js";
 import { testKeys } from "../support/test-keys.js";
 
@@ -151,9 +151,8 @@ const scenes: fc.Arbitrary<Scene> = fc.record({
 });
 
 describe("a session of which Redis lost one or two keys", () => {
-  it("is neither read nor taken by another owner, and leaves nothing behind an erasure", async () => {
-    await fc.assert(fc.asyncProperty(scenes, play), { numRuns: propertyRuns(40) });
-  });
+  it("is neither read nor taken by another owner, and leaves nothing behind an erasure", () =>
+    forAllAsync(40, scenes, play));
 });
 
 async function play(scene: Scene): Promise<void> {

@@ -8,7 +8,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { replacing } from "../../testing/session-store/replaced-session.js";
 import { human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { SlowProcesses } from "../../tools/testkit/proxies/slow-network.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { outcome, session, storeCommand, type StoreCommand, type StoreUnderTest } from "../support/store-commands.js";
 
@@ -72,7 +72,7 @@ describe("A view that is kept", () => {
 
   it("is the log's where records are sent again, byte for byte, after failovers to older logs", async () => {
     const failovers = fc.array(failover, { minLength: 2, maxLength: 5 });
-    const property = fc.asyncProperty(failovers, async (list) => {
+    await forAllAsync(100, failovers, async (list) => {
       const { keyPrefix, fresh, keeping, writers } = stores();
       const logs = [await copyOf(client, keyPrefix)];
       for (const { kept, ids } of list) {
@@ -85,11 +85,10 @@ describe("A view that is kept", () => {
         expect(await keeping.readView({ id: session })).toEqual(await fresh.readView({ id: session }));
       }
     });
-    await fc.assert(property, { numRuns: propertyRuns(100) });
   });
 
-  it("is the log's after any commands of three processes, and failovers to older logs", async () => {
-    const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 40, size: "max" }), async (steps) => {
+  it("is the log's after any commands of three processes, and failovers to older logs", () =>
+    forAllAsync(80, fc.array(step, { minLength: 4, maxLength: 40, size: "max" }), async (steps) => {
       const { keyPrefix, fresh, writers } = stores();
       const unders: StoreUnderTest[] = writers.map((store) => ({ store, views: [], tokens: new Map() }));
       const older: (() => Promise<void>)[] = [];
@@ -112,9 +111,7 @@ describe("A view that is kept", () => {
         }
       }
       await expectSame();
-    });
-    await fc.assert(property, { numRuns: propertyRuns(80) });
-  });
+    }));
 
   it("is the log's where a copy of as many records has taken the place of its session", async () => {
     const { fresh, keeping, writers } = stores();
@@ -152,7 +149,7 @@ describe("Whatever the order in which commands of three processes and replies ar
     const commands = fc.array(fc.record({ command: storeCommand, instance: fc.nat(2) }), {
       ...{ minLength: 3, maxLength: 16, size: "max" as const },
     });
-    const property = fc.asyncProperty(commands, fc.integer(), async (list, seed) => {
+    await forAllAsync({ runs: 60, endOnFailure: true }, fc.tuple(commands, fc.integer()), async ([list, seed]) => {
       const { client, clients, network } = processes;
       await client.flushall();
       const fresh = new RedisSessionStore({ client, viewCacheBytes: 0 });
@@ -180,7 +177,6 @@ describe("Whatever the order in which commands of three processes and replies ar
         }
       }
     });
-    await fc.assert(property, { numRuns: propertyRuns(60), endOnFailure: true });
   });
 });
 
@@ -188,8 +184,8 @@ describe("A view that was read", () => {
   /** What is done next, and whether to wait for what is under way. */
   const call = fc.record({ does: fc.constantFrom("append", "append and return", "read"), waits: fc.boolean() });
 
-  it("stays as it was, whatever this process appends behind it", async () => {
-    const property = fc.asyncProperty(fc.array(call, { maxLength: 30 }), fc.nat(20), async (calls, at) => {
+  it("stays as it was, whatever this process appends behind it", () =>
+    forAllAsync(100, fc.tuple(fc.array(call, { maxLength: 30 }), fc.nat(20)), async ([calls, at]) => {
       const keyPrefix = uniquePrefix();
       const store = new RedisSessionStore({ client, keyPrefix });
       const failOver = await copyOf(client, keyPrefix);
@@ -219,9 +215,7 @@ describe("A view that was read", () => {
       }
       const fresh = new RedisSessionStore({ client, keyPrefix, viewCacheBytes: 0 });
       expect(seen.at(-1)!.view).toEqual(await fresh.readView({ id: session }));
-    });
-    await fc.assert(property, { numRuns: propertyRuns(100) });
-  });
+    }));
 
   it("beside an own append takes one round trip", async () => {
     const own = new Redis(sharedRedisUrl());
@@ -245,7 +239,7 @@ describe("A head", () => {
 
   it("is the committed one, of which is sent what was not there before", async () => {
     const call = jest.spyOn(client, "call");
-    const property = fc.asyncProperty(changes, async (list) => {
+    await forAllAsync(60, changes, async (list) => {
       const keyPrefix = uniquePrefix();
       const stores = [0, 1].map(() => new RedisSessionStore({ client, keyPrefix }));
       await stores[0]!.append({ id: session }, { records: records("m", 2) });
@@ -265,7 +259,6 @@ describe("A head", () => {
         expect((await stores[1 - by]!.readView({ id: session })).head).toBe(head);
       }
     });
-    await fc.assert(property, { numRuns: propertyRuns(60) });
   });
 });
 

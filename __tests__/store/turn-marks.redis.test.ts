@@ -6,7 +6,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { storedTurn, asRead, forkOf } from "../../testing/session-store/store-case.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import type { NewRecord, LessenedTurn } from "../../src/store/contract/session-writes.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
 
@@ -110,8 +110,8 @@ describe("The marks of turns in Redis", () => {
     ];
   };
 
-  it("are those of the in-memory model, for few turns and for many", async () => {
-    const property = fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 25, size: "max" }), async (list) => {
+  it("are those of the in-memory model, for few turns and for many", () =>
+    forAllAsync(6, fc.array(command, { minLength: 1, maxLength: 25, size: "max" }), async (list) => {
       const keyPrefix = uniquePrefix();
       const stores = [new InMemorySessionStore(), new RedisSessionStore({ client, keyPrefix })] as const;
       for (const each of list) {
@@ -128,9 +128,7 @@ describe("The marks of turns in Redis", () => {
         }),
       );
       expect(original).toEqual(copied);
-    });
-    await fc.assert(property, { numRuns: propertyRuns(6) });
-  });
+    }));
 
   it("stay open in a copy where the turn was discarded and then went on", async () => {
     for (const store of [new InMemorySessionStore(), new RedisSessionStore({ client, keyPrefix: uniquePrefix() })]) {

@@ -12,7 +12,7 @@ import {
   walkLedger,
 } from "../../src/entries/structure.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAll, forAllAsync } from "../support/property-runs.js";
 import { sketch } from "../support/sketch-message.js";
 
 const thought = (signature = "EqQB") => ({ type: "thinking", thinking: "hm", signature });
@@ -61,21 +61,18 @@ describe("S32, thoughts behind what they were made to,", () => {
       at: fc.nat(8),
       turns: fc.integer({ min: 1, max: 4 }),
     });
-    await fc.assert(
-      fc.asyncProperty(change, async ({ kind, at, turns }) => {
-        const whole = bound(turns);
-        const place = at % whole.length;
-        const given =
-          kind === "cut"
-            ? whole.slice(place)
-            : kind === "edit"
-              ? whole.map((message, index) => (index === place ? new HumanMessage("Changed") : message))
-              : [...whole.slice(0, place), new SystemMessage("Be kind."), ...whole.slice(place)];
-        const { messages } = await toModel(given, { model: opus });
-        expect(await repairsOf(messages)).toEqual([]);
-      }),
-      { numRuns: propertyRuns(200) },
-    );
+    await forAllAsync(200, change, async ({ kind, at, turns }) => {
+      const whole = bound(turns);
+      const place = at % whole.length;
+      const given =
+        kind === "cut"
+          ? whole.slice(place)
+          : kind === "edit"
+            ? whole.map((message, index) => (index === place ? new HumanMessage("Changed") : message))
+            : [...whole.slice(0, place), new SystemMessage("Be kind."), ...whole.slice(place)];
+      const { messages } = await toModel(given, { model: opus });
+      expect(await repairsOf(messages)).toEqual([]);
+    });
   });
 });
 
@@ -123,27 +120,24 @@ describe("S33, the first thought of a turn,", () => {
       rules: { ...builtInProfiles.anthropic.rules, S33: "error" },
     } as const;
     const options = { profile: strict, purpose: "model-input", trailingMessages: "drop" } as const;
-    fc.assert(
-      fc.property(turns, (given) => {
-        const messages = given.flatMap((steps, turn) => [
-          human(`q${turn}`),
-          ...steps.flatMap(({ thinks, says, calls }, at) => {
-            const ids = Array.from({ length: calls }, (_, place) => `c${turn}_${at}_${place}`);
-            const blocks = [
-              ...(thinks ? [thought()] : []),
-              ...(says || calls === 0 ? [{ type: "text", text: "t" }] : []),
-              ...ids.map((id) => ({ type: "tool_use", id, name: "lookup", input: {} })),
-            ];
-            const fields = { content: blocks, tool_calls: ids.map((id) => ({ id, name: "lookup", args: {} })) };
-            return [new AIMessage(fields as never), ...ids.map((id) => tool(id))];
-          }),
-        ]);
-        const once = repairConversation(messages, options).messages;
-        expect(rulesIn(once, options)).toEqual([]);
-        expect(repairConversation(once, options).repairs).toEqual([]);
-      }),
-      { numRuns: propertyRuns(200) },
-    );
+    forAll(200, turns, (given) => {
+      const messages = given.flatMap((steps, turn) => [
+        human(`q${turn}`),
+        ...steps.flatMap(({ thinks, says, calls }, at) => {
+          const ids = Array.from({ length: calls }, (_, place) => `c${turn}_${at}_${place}`);
+          const blocks = [
+            ...(thinks ? [thought()] : []),
+            ...(says || calls === 0 ? [{ type: "text", text: "t" }] : []),
+            ...ids.map((id) => ({ type: "tool_use", id, name: "lookup", input: {} })),
+          ];
+          const fields = { content: blocks, tool_calls: ids.map((id) => ({ id, name: "lookup", args: {} })) };
+          return [new AIMessage(fields as never), ...ids.map((id) => tool(id))];
+        }),
+      ]);
+      const once = repairConversation(messages, options).messages;
+      expect(rulesIn(once, options)).toEqual([]);
+      expect(repairConversation(once, options).repairs).toEqual([]);
+    });
   });
 });
 

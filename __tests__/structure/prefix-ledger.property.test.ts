@@ -22,7 +22,7 @@ import {
 } from "../../src/entries/structure.js";
 import type { ProviderReply } from "../../testing/wire/answers/answer.js";
 import { BindingClaude } from "../support/binding-claude.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 
 const tokenCounter = approximateCounter();
 const reducers: Record<string, () => ChatHistoryReducer> = {
@@ -212,17 +212,14 @@ class Conversation {
 
 it("keeps each thought behind the very prefix that it was made to, and leaves out no other", async () => {
   let [sent, dropped] = [0, 0];
-  await fc.assert(
-    fc.asyncProperty(histories, async (steps) => {
-      const conversation = new Conversation();
-      for (const step of steps) {
-        await (step.kind === "turn" ? conversation.turn(step) : conversation.change(step));
-      }
-      sent += conversation.sent;
-      dropped += conversation.dropped;
-    }),
-    { numRuns: propertyRuns(60) },
-  );
+  await forAllAsync(60, histories, async (steps) => {
+    const conversation = new Conversation();
+    for (const step of steps) {
+      await (step.kind === "turn" ? conversation.turn(step) : conversation.change(step));
+    }
+    sent += conversation.sent;
+    dropped += conversation.dropped;
+  });
   expect(Math.min(sent, dropped)).toBeGreaterThan(10);
 });
 

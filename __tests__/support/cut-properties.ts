@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import fc from "fast-check";
+import type fc from "fast-check";
 import { findOrphanResults } from "../../src/conversation/messages/content.js";
 import { roleOf } from "../../src/conversation/messages/message.js";
 import { splitsStep } from "../../src/conversation/messages/steps.js";
-import { propertyRuns } from "./property-runs.js";
+import { forAllAsync } from "./property-runs.js";
 
 /** The messages that a cut may remove: neither system messages nor summaries. */
 export function rest(messages: readonly BaseMessage[]): BaseMessage[] {
@@ -53,13 +53,10 @@ export async function expectUntouchedInput<Case extends { readonly messages: Bas
   cases: fc.Arbitrary<Case>,
   cut: (given: Case) => Promise<unknown>,
 ): Promise<void> {
-  await fc.assert(
-    fc.asyncProperty(cases, async (given) => {
-      const [list, texts] = [[...given.messages], JSON.stringify(given.messages)];
-      await cut(given);
-      expect(given.messages).toEqual(list);
-      expect(JSON.stringify(given.messages)).toBe(texts);
-    }),
-    { numRuns: propertyRuns(100) },
-  );
+  await forAllAsync(100, cases, async (given) => {
+    const [list, texts] = [[...given.messages], JSON.stringify(given.messages)];
+    await cut(given);
+    expect(given.messages).toEqual(list);
+    expect(JSON.stringify(given.messages)).toBe(texts);
+  });
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { splitCl100k, splitO200k, type Splitter } from "../../src/conversation/tokens/encoder/split.js";
 import { referenceCount, referencePieces } from "./reference.js";
 import { anyText } from "./texts.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAll } from "../support/property-runs.js";
 import { encodings, loadTally } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { BytePairMerge, type PackedRanks, Vocabulary } from "../../src/conversation/tokens/encoder/token-tally.js";
 
@@ -10,14 +10,10 @@ describe.each([
   ["o200k_base", splitO200k],
   ["cl100k_base", splitCl100k],
 ] as const)("the pieces of %s", (encoding, split) => {
-  it("are those of the encoding's published pattern", () => {
-    fc.assert(
-      fc.property(anyText, (text) => {
-        expect(pieces(split, text)).toEqual(referencePieces(encoding, text));
-      }),
-      { numRuns: propertyRuns(1000) },
-    );
-  });
+  it("are those of the encoding's published pattern", () =>
+    forAll(1000, anyText, (text) => {
+      expect(pieces(split, text)).toEqual(referencePieces(encoding, text));
+    }));
 
   it.each(["a", "A", "ʰA", " ", "\n", " \n", "!", "1", "你", "👍", "!\n", "\u0301", "'", "'s"])(
     "cover a run of half a million times %j without a gap",
@@ -48,12 +44,9 @@ function pieces(split: Splitter, text: string): string[] {
 describe.each(["o200k_base", "cl100k_base"] as const)("the count in %s", (encoding) => {
   it("is js-tiktoken's for any text, lone surrogates and special tokens included", async () => {
     const tally = await loadTally(encoding);
-    fc.assert(
-      fc.property(anyText, (text) => {
-        expect(finish(tally.steps([text]))).toBe(referenceCount(encoding, text));
-      }),
-      { numRuns: propertyRuns(400) },
-    );
+    forAll(400, anyText, (text) => {
+      expect(finish(tally.steps([text]))).toBe(referenceCount(encoding, text));
+    });
   });
 
   it("is the same for runs that are merged step by step, beside each other, as by themselves at once", async () => {
@@ -71,15 +64,12 @@ describe.each(["o200k_base", "cl100k_base"] as const)("the count in %s", (encodi
       fc.string({ unit: fc.constantFrom(..."=-#*"), minLength: 2_050, maxLength: 2_200 }),
       fc.string({ unit: fc.constantFrom("가", "的", "你", "謝"), minLength: 2_050, maxLength: 2_060 }),
     );
-    fc.assert(
-      fc.property(run, run, (one, other) => {
-        const [first, second] = [one, other].map((text) => tally.steps([text])) as [Steps, Steps];
-        first.next();
-        first.next();
-        expect([finish(second), finish(first)]).toEqual([other, one].map(atOnce));
-      }),
-      { numRuns: propertyRuns(60) },
-    );
+    forAll(60, fc.tuple(run, run), ([one, other]) => {
+      const [first, second] = [one, other].map((text) => tally.steps([text])) as [Steps, Steps];
+      first.next();
+      first.next();
+      expect([finish(second), finish(first)]).toEqual([other, one].map(atOnce));
+    });
   });
 
   it.each(["a", " ", "=", "你", "👍"])("is js-tiktoken's for 200 times %j", async (character) => {

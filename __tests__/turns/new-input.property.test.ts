@@ -6,7 +6,7 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import type { Block } from "../../src/conversation/messages/content.js";
 import { refusedMark } from "../../src/conversation/messages/change-message.js";
 import { openTurn, type OpenTurn } from "../../src/memory/turns/open-turn.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync } from "../support/property-runs.js";
 
 /** How a client sends what it holds: with ids, with ids of its own for the answers, or as plain texts. */
 type Client = "ids" | "own answer ids" | "plain";
@@ -97,14 +97,13 @@ async function holds(
   check: (conversation: Conversation, turn: Turn, number: number) => Promise<void>,
   end: (conversation: Conversation, scene: Scene) => Promise<void> | void = () => undefined,
 ): Promise<void> {
-  const property = fc.asyncProperty(of, async (scene) => {
+  await forAllAsync(25, of, async (scene) => {
     const conversation = new Conversation(scene.client, scene);
     for (const [number, turn] of scene.turns.entries()) {
       await check(conversation, turn, number);
     }
     await end(conversation, scene);
   });
-  await fc.assert(property, { numRuns: propertyRuns(25) });
 }
 
 describe("a client that sends its whole history with each question", () => {
@@ -189,41 +188,38 @@ describe("several tabs without ids, each with its own conversation", () => {
   it.each([
     ["one tab gets only what is new stored, whatever failed", 1],
     ["several get each question stored, and no answered one twice", 3],
-  ])("%s", async (_, tabs) => {
-    await fc.assert(
-      fc.asyncProperty(turns, holdings, targets, async (list, holding, targetCount) => {
-        const keep = { targetCount: tabs === 1 ? 1_000 : targetCount, retention: "keep" as const };
-        const { history } = new Conversation("plain", { ...keep, client: "plain", turns: [] });
-        const begun = [new HumanMessage("Hello"), new AIMessage("How can I help?")];
-        await history.append(begun);
-        const held: BaseMessage[][] = [[...begun], [...begun], [...begun]];
-        const [lost, answered] = [new Set<string>(), new Set<string>()];
-        for (const [number, { tab, question, said, failed }] of list.entries()) {
-          const own = held[tab % tabs]!;
-          const input = [...own, new HumanMessage(question)];
-          const { newMessages } = await openTurn({ session: sessionOf("t", history), turnId: undefined, input });
-          const unstored = texts(own).filter((text) => lost.delete(text));
-          expect(texts(newMessages).slice(tabs === 1 ? 0 : -1)).toEqual([...(tabs === 1 ? unstored : []), question]);
-          own.push(new HumanMessage(question));
-          if (failed === "nothing") {
-            [...unstored, question].forEach((text) => lost.add(text));
-          } else {
-            const steps = said.slice(0, -1).map((text, step) => {
-              const call = { type: "tool_call" as const, id: `c${number}-${step}`, name: "search", args: {} };
-              return new AIMessage({ content: text, tool_calls: [call] });
-            });
-            const answer = failed === undefined ? [...steps, new AIMessage(said.at(-1)!)] : [];
-            await history.append([...newMessages, ...answer]);
-            answer.forEach(() => [question, ...said].forEach((text) => answered.add(text)));
-            own.push(...(failed === undefined ? heldOf(said, holding) : []));
-          }
+  ])("%s", (_, tabs) =>
+    forAllAsync(25, fc.tuple(turns, holdings, targets), async ([list, holding, targetCount]) => {
+      const keep = { targetCount: tabs === 1 ? 1_000 : targetCount, retention: "keep" as const };
+      const { history } = new Conversation("plain", { ...keep, client: "plain", turns: [] });
+      const begun = [new HumanMessage("Hello"), new AIMessage("How can I help?")];
+      await history.append(begun);
+      const held: BaseMessage[][] = [[...begun], [...begun], [...begun]];
+      const [lost, answered] = [new Set<string>(), new Set<string>()];
+      for (const [number, { tab, question, said, failed }] of list.entries()) {
+        const own = held[tab % tabs]!;
+        const input = [...own, new HumanMessage(question)];
+        const { newMessages } = await openTurn({ session: sessionOf("t", history), turnId: undefined, input });
+        const unstored = texts(own).filter((text) => lost.delete(text));
+        expect(texts(newMessages).slice(tabs === 1 ? 0 : -1)).toEqual([...(tabs === 1 ? unstored : []), question]);
+        own.push(new HumanMessage(question));
+        if (failed === "nothing") {
+          [...unstored, question].forEach((text) => lost.add(text));
+        } else {
+          const steps = said.slice(0, -1).map((text, step) => {
+            const call = { type: "tool_call" as const, id: `c${number}-${step}`, name: "search", args: {} };
+            return new AIMessage({ content: text, tool_calls: [call] });
+          });
+          const answer = failed === undefined ? [...steps, new AIMessage(said.at(-1)!)] : [];
+          await history.append([...newMessages, ...answer]);
+          answer.forEach(() => [question, ...said].forEach((text) => answered.add(text)));
+          own.push(...(failed === undefined ? heldOf(said, holding) : []));
         }
-        const stored = texts(await history.getTranscript()).filter((text) => tabs === 1 || answered.has(text));
-        expect(new Set(stored).size).toBe(stored.length);
-      }),
-      { numRuns: propertyRuns(25) },
-    );
-  });
+      }
+      const stored = texts(await history.getTranscript()).filter((text) => tabs === 1 || answered.has(text));
+      expect(new Set(stored).size).toBe(stored.length);
+    }),
+  );
 });
 
 describe("a history without ids, whatever it holds", () => {
@@ -233,33 +229,25 @@ describe("a history without ids, whatever it holds", () => {
   const opened = (history: RedisChatMessageHistory, input: BaseMessage[]) =>
     openTurn({ session: sessionOf("t", history), turnId: undefined, input });
 
-  it("is new from its end on, and stored with one turn: the next adds its question only", async () => {
-    await fc.assert(
-      fc.asyncProperty(...lists, fc.integer({ min: 1, max: 8 }), async (log, held, targetCount) => {
-        const { history } = new Conversation("plain", { client: "plain", turns: [], targetCount, retention: "keep" });
-        await history.append(log.map(messageOf));
-        const input = [...held, "q4"].map(messageOf);
-        const { newMessages } = await opened(history, input);
-        expect(newMessages).toEqual(input.slice(input.length - newMessages.length));
-        await history.append([...newMessages, messageOf("a4")]);
-        const next = await opened(history, [...held, "q4", "a4", "q5"].map(messageOf));
-        expect(texts(next.newMessages)).toEqual(["q5"]);
-      }),
-      { numRuns: propertyRuns(100) },
-    );
-  });
+  it("is new from its end on, and stored with one turn: the next adds its question only", () =>
+    forAllAsync(100, fc.tuple(...lists, fc.integer({ min: 1, max: 8 })), async ([log, held, targetCount]) => {
+      const { history } = new Conversation("plain", { client: "plain", turns: [], targetCount, retention: "keep" });
+      await history.append(log.map(messageOf));
+      const input = [...held, "q4"].map(messageOf);
+      const { newMessages } = await opened(history, input);
+      expect(newMessages).toEqual(input.slice(input.length - newMessages.length));
+      await history.append([...newMessages, messageOf("a4")]);
+      const next = await opened(history, [...held, "q4", "a4", "q5"].map(messageOf));
+      expect(texts(next.newMessages)).toEqual(["q5"]);
+    }));
 
-  it("adds its last question only where neither its end nor its question ends the log", async () => {
-    await fc.assert(
-      fc.asyncProperty(...lists, fc.integer({ min: 1, max: 8 }), async (log, held, targetCount) => {
-        const { history } = new Conversation("plain", { client: "plain", turns: [], targetCount, retention: "keep" });
-        await history.append([...log, "q8", "a8"].map(messageOf));
-        const { newMessages } = await opened(history, [...held, "a9", "q4"].map(messageOf));
-        expect(texts(newMessages)).toEqual(["q4"]);
-      }),
-      { numRuns: propertyRuns(100) },
-    );
-  });
+  it("adds its last question only where neither its end nor its question ends the log", () =>
+    forAllAsync(100, fc.tuple(...lists, fc.integer({ min: 1, max: 8 })), async ([log, held, targetCount]) => {
+      const { history } = new Conversation("plain", { client: "plain", turns: [], targetCount, retention: "keep" });
+      await history.append([...log, "q8", "a8"].map(messageOf));
+      const { newMessages } = await opened(history, [...held, "a9", "q4"].map(messageOf));
+      expect(texts(newMessages)).toEqual(["q4"]);
+    }));
 });
 
 describe("a client without ids", () => {

@@ -15,7 +15,7 @@ import { refusedMark, withoutRefused } from "../../src/conversation/messages/cha
 import { refusedMarkOf } from "../../src/conversation/messages/message.js";
 import { refusedForGood } from "../../src/memory/turns/refused-for-good.js";
 import { ai, human } from "../support/messages.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAll } from "../support/property-runs.js";
 
 const config = { configurable: { sessionId: "s" } };
 const refusal = (status = 400) => Object.assign(new Error("The prompt was filtered."), { status });
@@ -183,25 +183,21 @@ describe("an error of a model", () => {
 describe("the messages that a model sees of a conversation with refused requests", () => {
   const turn = fc.record({ refused: fc.boolean(), retried: fc.boolean() });
 
-  it("are those of the other turns, whatever was refused and retried", () => {
-    fc.assert(
-      fc.property(fc.array(turn, { maxLength: 12 }), (turns) => {
-        const list = turns.flatMap(({ refused, retried }, index) => {
-          const marks = refused ? [refusedMark({ reason: "refused", ids: [`q${index}`] })] : [];
-          return [human(`q${index}`, `q${index}`), ...marks, ...(refused && !retried ? [] : [ai(`a${index}`)])];
-        });
-        const shown = withoutRefused<BaseMessage>(
-          list,
-          (message) => message,
-          (_, note) => note,
-        );
-        const expected = turns.flatMap(({ refused, retried }, index) =>
-          refused && !retried ? [] : [`q${index}`, `a${index}`],
-        );
-        expect(words(shown)).toEqual(expected);
-        expect(shown === list).toBe(turns.every(({ refused }) => !refused));
-      }),
-      { numRuns: propertyRuns(200) },
-    );
-  });
+  it("are those of the other turns, whatever was refused and retried", () =>
+    forAll(200, fc.array(turn, { maxLength: 12 }), (turns) => {
+      const list = turns.flatMap(({ refused, retried }, index) => {
+        const marks = refused ? [refusedMark({ reason: "refused", ids: [`q${index}`] })] : [];
+        return [human(`q${index}`, `q${index}`), ...marks, ...(refused && !retried ? [] : [ai(`a${index}`)])];
+      });
+      const shown = withoutRefused<BaseMessage>(
+        list,
+        (message) => message,
+        (_, note) => note,
+      );
+      const expected = turns.flatMap(({ refused, retried }, index) =>
+        refused && !retried ? [] : [`q${index}`, `a${index}`],
+      );
+      expect(words(shown)).toEqual(expected);
+      expect(shown === list).toBe(turns.every(({ refused }) => !refused));
+    }));
 });

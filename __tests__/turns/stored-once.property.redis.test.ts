@@ -13,7 +13,7 @@ import { validateConversation } from "../../src/conversation/structure/validate.
 import { characterCounter } from "../history-manager/instances.js";
 import { lookup, lookupCall, ToolModel } from "../support/agents.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAllAsync, propertyRuns } from "../support/property-runs.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { SlowProcesses, type SlowNetwork } from "../../tools/testkit/proxies/slow-network.js";
 
@@ -107,7 +107,7 @@ describe("whatever the order in which commands of three processes and their repl
 
   it("turns of withTurn never overlap, and each sees what the one before it stored", async () => {
     const instances = fc.array(fc.nat(2), { minLength: 2, maxLength: 6 });
-    const property = fc.asyncProperty(instances, fc.integer(), async (list, seed) => {
+    await forAllAsync({ runs: 10, endOnFailure: true }, fc.tuple(instances, fc.integer()), async ([list, seed]) => {
       const { client, clients, network } = processes;
       await client.flushall();
       const memories = clients.map((each) => new RedisChatMemory({ client: each, redis: { commandTimeout: 60_000 } }));
@@ -124,7 +124,6 @@ describe("whatever the order in which commands of three processes and their repl
       expect(seen).toEqual(list.map((_, index) => 2 * index));
       await Promise.all(memories.map((memory) => memory.close()));
     });
-    await fc.assert(property, { numRuns: propertyRuns(10), endOnFailure: true });
   });
 
   it.each(Object.keys(doors))("each turn is stored once, and answered as it is stored: %s", async (name) => {

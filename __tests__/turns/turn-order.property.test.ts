@@ -5,7 +5,7 @@ import { summaryMessage, summaryText } from "../../src/conversation/messages/sum
 import { inTurnOrder, roundsInTurnOrder, turnsWithoutQuestion } from "../../src/memory/session/view.js";
 import { metaOf, turnIn } from "../../src/store/codec/decode-record.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
-import { propertyRuns } from "../support/property-runs.js";
+import { forAll } from "../support/property-runs.js";
 
 interface Entry {
   readonly message: BaseMessage;
@@ -71,15 +71,11 @@ function interleaved(list: readonly Turn[], choose: (length: number) => number):
 describe("messages in the order of the conversation", () => {
   const scene = fc.tuple(turns, fc.infiniteStream(fc.nat(1_000)));
 
-  it("stand with the question of their turn, and questions in the order in which they were stored", () => {
-    fc.assert(
-      fc.property(scene, ([list, numbers]) => {
-        const log = interleaved(list, (length) => numbers.next().value! % length);
-        expect(said(inTurnOrder(log))).toEqual(said(list.flatMap(entriesOf)));
-      }),
-      { numRuns: propertyRuns(300) },
-    );
-  });
+  it("stand with the question of their turn, and questions in the order in which they were stored", () =>
+    forAll(300, scene, ([list, numbers]) => {
+      const log = interleaved(list, (length) => numbers.next().value! % length);
+      expect(said(inTurnOrder(log))).toEqual(said(list.flatMap(entriesOf)));
+    }));
 
   it("stay where they are if the question is not in the list", () => {
     const [first, second] = [0, 1].map((turn) =>
@@ -166,13 +162,10 @@ describe("the turn's name in a record", () => {
       },
       { requiredKeys: [] },
     );
-    fc.assert(
-      fc.property(text, meta, (content, options) => {
-        const { record } = encodeMessage(ai(content), { id: content, ...options });
-        expect(turnIn(record)).toBe(options.turn);
-        expect(metaOf(record).turn).toBe(options.turn);
-      }),
-      { numRuns: propertyRuns(200) },
-    );
+    forAll(200, fc.tuple(text, meta), ([content, options]) => {
+      const { record } = encodeMessage(ai(content), { id: content, ...options });
+      expect(turnIn(record)).toBe(options.turn);
+      expect(metaOf(record).turn).toBe(options.turn);
+    });
   });
 });
