@@ -11,6 +11,8 @@ import { human, record, texts } from "../../testing/session-store/store-case.js"
 import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 
+/** Time passes only by steps; what the server sends arrives as ever. */
+const stopClock = () => jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask", "setImmediate"] });
 const name = { operation: "append", sessionId: "s" };
 const ping = (client: RedisClient) => client.call("ping", []);
 
@@ -32,6 +34,7 @@ describe("round trips", () => {
   let client: Redis;
   afterEach(() => {
     client.disconnect();
+    jest.useRealTimers();
     jest.restoreAllMocks();
   });
 
@@ -57,15 +60,17 @@ describe("round trips", () => {
 
   it("end each at the end of its own time", async () => {
     client = new Redis(sharedRedisUrl());
+    stopClock();
     const make = tripsOf(client);
     const ended: number[] = [];
     const silent = () => new Promise<never>(() => undefined);
     const times = [200, 50, 125, 1];
-    await Promise.all(
-      times.map((time) =>
-        expect(make(silent, time).finally(() => ended.push(time))).rejects.toMatchObject({ code: "timeout" }),
-      ),
+    const ends = times.map((time) =>
+      expect(make(silent, time).finally(() => ended.push(time))).rejects.toMatchObject({ code: "timeout" }),
     );
+    await jest.advanceTimersByTimeAsync(250);
+    await Promise.all(ends);
+    jest.useRealTimers();
     expect(ended).toEqual([1, 50, 125, 200]);
     expect(listenersOf(client)).toBe(0);
     await make();
@@ -97,11 +102,15 @@ describe("round trips", () => {
 
   it("say what the server refused for the moment where the next try has no reply in time", async () => {
     client = new Redis(sharedRedisUrl());
+    stopClock();
     const make = tripsOf(client);
-    await make();
     const loading = Object.assign(new Error("LOADING Redis is loading the dataset in memory"), { name: "ReplyError" });
     const sends = [() => Promise.reject(loading), () => new Promise<never>(() => undefined)];
-    await expect(make(() => sends.shift()!(), 50)).rejects.toMatchObject({ code: "unavailable", cause: loading });
+    const refused = make(() => sends.shift()!(), 50);
+    await Promise.all([
+      expect(refused).rejects.toMatchObject({ code: "unavailable", cause: loading }),
+      jest.advanceTimersByTimeAsync(60),
+    ]);
     expect(sends).toHaveLength(0);
   });
 });

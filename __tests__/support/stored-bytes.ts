@@ -1,17 +1,20 @@
 import type { Redis } from "ioredis";
 
-/** All that Redis holds under a prefix, key by key: names and values, each byte as one character. */
+/** All that Redis holds under a prefix, key by key: names and values, a byte as a character. Keys may go meanwhile. */
 export async function storedBytes(client: Redis, prefix: string): Promise<Map<string, string>> {
   const keys = (await client.keysBuffer(`${prefix}*`)).map((key) => key.toString("latin1"));
   const found = new Map<string, string>();
   for (const key of keys.sort()) {
-    found.set(key, (await valueOf(client, key)).map((part) => part.toString("latin1")).join("\n"));
+    const parts = await valueOf(client, key);
+    if (parts !== undefined) {
+      found.set(key, parts.map((part) => part.toString("latin1")).join("\n"));
+    }
   }
   return found;
 }
 
-/** Not DUMP, which compresses what it can. */
-async function valueOf(client: Redis, key: string): Promise<Buffer[]> {
+/** Not DUMP, which compresses what it can. Undefined for a key that has gone meanwhile. */
+async function valueOf(client: Redis, key: string): Promise<Buffer[] | undefined> {
   const type = await client.type(key);
   switch (type) {
     case "list":
@@ -23,7 +26,9 @@ async function valueOf(client: Redis, key: string): Promise<Buffer[]> {
     case "stream":
       return (await client.xrangeBuffer(key, "-", "+")).flatMap(([id, fields]) => [id, ...fields]);
     case "string":
-      return [(await client.getBuffer(key))!];
+      return client.getBuffer(key).then((value) => (value === null ? undefined : [value]));
+    case "none":
+      return undefined;
     default:
       throw new Error(`A key of type ${type} is not looked into.`);
   }
