@@ -65,19 +65,21 @@ export const adapter = { GET: async (request: Request) => uiMessageStream(runs.j
 /** How long a process may be silent: a machine that runs other tests beside a browser may stop one for two seconds. */
 const lostAfterMs = 5_000;
 
-/** The code of the guide, but for how soon a silent process counts as dead. */
+/** The code of a guide, but for how soon a silent process counts as dead, and how long its page's route waits. */
 function withPatience(code: string): string {
-  return code.replace(/(redisRuns\((?:[^()]|\([^()]*\))*)\)/, `$1, { lostAfterMs: ${lostAfterMs} })`);
+  return code
+    .replace(/(redisRuns\((?:[^()]|\([^()]*\))*)\)/, `$1, { lostAfterMs: ${lostAfterMs} })`)
+    .replace(/(?=sessionTTL:)/, 'redis: { commandTimeout: Number(process.env["COMMAND_TIMEOUT"]) },');
 }
 
 /** Writes the files of the guides, and a program that serves them. */
 function writeProgram(): string {
   const { route, page, steering, adapter } = blocksOfRuns(root);
   const runs = { route: `${route}\nexport { memory };`, page, steering, adapter, routes: routesOfRuns };
-  const files = Object.entries(runs).map(([name, code]) => [`runs/${name}.ts`, withPatience(code)] as const);
+  const files = Object.entries(runs).map(([name, code]) => [`runs/${name}.ts`, code] as const);
   for (const [path, code] of [...Object.entries(filesOfGuide(root)), ...files]) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), code);
+    writeFileSync(join(folder, path), withPatience(code));
   }
   const program = join(folder, "serve.mts");
   const host = join(root, "__tests__/chat-page/page-host.ts");
@@ -148,7 +150,7 @@ describe("the chat page of the guide, on three instances", () => {
   let memory: RedisChatMemory;
   let built: BuiltPrograms;
   let instances: ChildProcess[];
-  let serve: (redisUrl: string) => Promise<string>;
+  let serve: (redisUrl: string, commandTimeout?: string) => Promise<string>;
   let addresses: string[];
   let balancer: ReturnType<typeof startBalancer>;
   let url: string;
@@ -163,8 +165,8 @@ describe("the chat page of the guide, on three instances", () => {
     admin = new Redis(redisUrl);
     gate = await startUserGate(admin);
     instances = [];
-    serve = async (REDIS_URL) => {
-      const env = { ...process.env, REDIS_URL, OPENAI_API_KEY: "none", OPENAI_BASE_URL: model.url };
+    serve = async (REDIS_URL, COMMAND_TIMEOUT = "60000") => {
+      const env = { ...process.env, REDIS_URL, COMMAND_TIMEOUT, OPENAI_API_KEY: "none", OPENAI_BASE_URL: model.url };
       const instance = spawn(process.execPath, [built.pathOf(program)], { env, stdio: ["ignore", "pipe", "inherit"] });
       instances.push(instance);
       return String(await once(instance.stdout, "data")).trim();
@@ -199,7 +201,7 @@ describe("the chat page of the guide, on three instances", () => {
   });
 
   it("answers 503 with the time of the next try where Redis is away", async () => {
-    const route = `${await serve("redis://127.0.0.1:1")}/api/chats`;
+    const route = `${await serve("redis://127.0.0.1:1", "1000")}/api/chats`;
     const question = JSON.stringify({ id: "c1", messageId: "m1", text: "Hi" });
     for (const [query, init] of [
       ["", {}],

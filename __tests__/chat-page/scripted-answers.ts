@@ -1,9 +1,9 @@
 import { startOpenAIServer, type OpenAIServer } from "../../testing/openai-server.js";
 
 /**
- * A model that repeats in its answer what it was asked last. A question that begins with "long" is answered for minutes
- * the first time, so that a page can stop it or leave it, and shortly when it is asked again; one that begins with
- * "slow" in some seconds, and one that begins with "held" when it is released.
+ * A model that repeats in its answer what it was asked last. A question that begins with "long" is answered for longer
+ * than a test takes the first time, so that a page can stop it or leave it, and shortly when it is asked again; one
+ * that begins with "slow" in some seconds, and one that begins with "held" when it is released.
  */
 export async function startScriptedModel(): Promise<ScriptedModel> {
   const asked = new Set<string>();
@@ -18,11 +18,15 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
         return { content: slowAnswer(content), chunkDelayMs: 5 };
       }
       return content.startsWith("long") && !again
-        ? { content: `The beginning of ${content}. ${"More. ".repeat(30_000)}`, chunkDelayMs: 5 }
+        ? { content: `The beginning of ${content}. ${"More. ".repeat(30_000)}`, chunkDelayMs: 50 }
         : `Answer to ${content}.`;
     },
   });
-  return { ...server, isHeld: (question) => held.has(question), release: (question) => held.get(question)!() };
+  const release = (question: string) => {
+    held.get(question)!();
+    held.delete(question);
+  };
+  return { ...server, isHeld: (question) => held.has(question), release };
 }
 
 /** That model, with the questions that it does not answer yet. */

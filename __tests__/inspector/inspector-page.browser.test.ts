@@ -13,7 +13,7 @@ import { until } from "../../tools/testkit/servers/until.js";
 import { addInRounds, inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { recordedConversations } from "../support/real-conversations.js";
-import { accessibilityFindings, browserPages, quietPages } from "../support/shared-browser.js";
+import { accessibilityFindings, browserPages, quietPages, resize } from "../support/shared-browser.js";
 
 const place = inspectedPlaces();
 const open = quietPages();
@@ -205,7 +205,7 @@ describe("the inspector's page", () => {
       [1_280, "Findings"],
       [2_560, "What if"],
     ] as const) {
-      await page.setViewportSize({ width, height: 900 });
+      await resize(page, width);
       await page.getByRole("tab", { name: tab }).click();
       if (tab === "Findings") {
         await page.getByLabel("Rules of").selectOption("openai");
@@ -351,12 +351,13 @@ describe("the inspector's page", () => {
     expect(await legend.getByRole("listitem").allTextContents()).toEqual(words);
     await page.getByLabel("Budget in tokens").fill("5000");
     await page.getByRole("tab", { name: "What if" }).click();
-    await page.getByLabel("At most, in tokens").fill("1200");
+    // Cut to more than at most is refused, if what is typed first is tried.
     await page.getByLabel("Cut to, in tokens").fill("800");
+    await page.getByLabel("At most, in tokens").fill("1200");
     await page.getByRole("columnheader", { name: "token:1200/800" }).waitFor();
     await legend.getByText("seen with the reducer that you try").waitFor();
     for (const width of [400, 800, 1_081, 1_400]) {
-      await page.setViewportSize({ width, height: 900 });
+      await resize(page, width);
       const lines = [await linesOf(page, "thead th:last-child"), await linesOf(page, ".share")];
       expect([width, ...lines]).toEqual([width, 1, 1]);
     }

@@ -6,7 +6,7 @@ import { until } from "../../tools/testkit/servers/until.js";
 import { askingThread } from "../support/inspected-thread.js";
 import { type InspectedPlace, inspectedPlaces } from "../support/inspectors.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
-import { accessibilityFindings, quietPages } from "../support/shared-browser.js";
+import { accessibilityFindings, quietPages, resize } from "../support/shared-browser.js";
 
 const place = inspectedPlaces();
 
@@ -142,7 +142,7 @@ describe("two sessions, and a report, on the inspector's page", () => {
     const [first, second] = await tops();
     expect(first).toBe(second);
     expect(await accessibilityFindings(page)).toEqual([]);
-    await page.setViewportSize({ width: 390, height: 844 });
+    await resize(page, 390, 844);
     const [above, below] = await tops();
     expect(below).toBeGreaterThan(above! + 100);
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
@@ -226,9 +226,9 @@ describe("the inspector's page on a narrow screen", () => {
     await page.getByRole("tabpanel").getByText("The model sees this message.").waitFor();
     await chosenAbovePanel(page);
     // So it does where less room is left later.
-    await page.setViewportSize({ width: 390, height: 600 });
+    await resize(page, 390, 600);
     await chosenAbovePanel(page);
-    await page.setViewportSize({ width: 390, height: 844 });
+    await resize(page, 390, 844);
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.getByRole("button", { name: "Details" }).click();
     await page.getByRole("tabpanel").waitFor({ state: "hidden" });
@@ -250,13 +250,15 @@ describe("the inspector's page on a narrow screen", () => {
     await page.getByRole("button", { name: "Sessions" }).click();
     await page.getByRole("link", { name: /^Other/ }).click();
     await page.locator(".controls").getByText("Other").first().waitFor();
-    expect(await page.getByRole("navigation").isVisible()).toBe(false);
+    await page.getByRole("navigation").waitFor({ state: "hidden" });
   });
 
   it("keeps the panel beside the conversation at 1024 pixels, and the list a button away", async () => {
     const page = await narrowPage(1_024, 768);
     await page.getByRole("tab", { name: "What if" }).click();
     await page.getByRole("columnheader", { name: "token:8000/6400" }).waitFor();
+    // The last that moves them down.
+    await page.getByRole("region", { name: "The next request" }).waitFor();
     const [conversation, panel] = [await boxOf(page, ".conversation"), await boxOf(page, ".panel")];
     expect(panel.y).toBe(conversation.y);
     expect(panel.y).toBeLessThanOrEqual(768 / 3);
@@ -284,7 +286,8 @@ it("finds words in messages of all sessions and in the open one, and jumps from 
   await page.goto(here.inspector.url);
   await page.getByLabel("Search owner, title or id").fill("oslo");
   await page.getByRole("button", { name: "Search in messages" }).click();
-  await page.getByRole("link", { name: "trip" }).click();
+  // The session of this name is in the list, too, until it is searched.
+  await page.locator("section", { hasText: "In messages" }).getByRole("link", { name: "trip" }).click();
   const chosen = page.locator(".row[aria-current=true]");
   await chosen.getByText("question 40 about Oslo").waitFor();
   await page.getByText("3 of 3").waitFor();

@@ -52,6 +52,13 @@ export function quietPages(): ReturnType<typeof browserPages> {
   };
 }
 
+/** Gives a page another size, and waits until it is drawn in it. */
+export async function resize(page: Page, width: number, height = 900): Promise<void> {
+  await page.setViewportSize({ width, height });
+  const drawn = "await new Promise(requestAnimationFrame)";
+  await page.evaluate(`(async () => { while (innerWidth !== ${width}) { ${drawn}; } ${drawn}; ${drawn}; })()`);
+}
+
 /** What axe finds on the page as it is, each as a rule and the elements; by these rules, or by all. */
 export async function accessibilityFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
   // By the protocol of the browser, which the page's policy does not bind.
