@@ -225,7 +225,7 @@ describe("a turn that ends while Redis is away", () => {
       return send();
     });
     const memory = new RedisChatMemory({ client: broken, redis: { keyPrefix } });
-    const turn = memory.withTurn("s", () => void (link.isBroken = true), { holdMs: 1_000 });
+    const turn = memory.withTurn("s", () => void (link.isBroken = true), { holdMs: 5_000 });
     await turn;
     return { memory, link, close: () => memory.close().then(() => client.disconnect()) };
   };

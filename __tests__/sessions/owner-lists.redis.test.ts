@@ -9,6 +9,7 @@ import { listOf } from "../support/listed-sessions.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { OwnerLists } from "../../src/store/redis-lists/owner-lists.js";
 import type { ListPlace } from "../../src/store/contract/session-ref.js";
+import { until } from "../../tools/testkit/servers/until.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const client = sharedClient();
@@ -52,7 +53,7 @@ async function beginWrite(id: string): Promise<() => Promise<unknown>> {
     return send();
   });
   const written = append(slow, id);
-  await pause(50);
+  await until("the entry has arrived", async () => (await entries()).length > 0);
   expect(await entries()).toEqual([id]);
   return () => {
     letGo();
@@ -105,7 +106,7 @@ describe("a list of an owner names each session before it is written", () => {
     expect(await listed()).toEqual([]);
     isRefused = false;
     // Two seconds later by itself.
-    await pause(2_300);
+    await until("it is listed", async () => (await listed()).includes("s"));
     expect(await listed()).toEqual(["s"]);
   });
 
