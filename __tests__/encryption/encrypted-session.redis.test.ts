@@ -19,7 +19,7 @@ import { testKey, testKeys } from "../support/test-keys.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
 import { doors, secret } from "../support/doors.js";
-import { closeMemories, newMemory, texts } from "../support/memories.js";
+import { newMemory, texts } from "../support/memories.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { storedBytes } from "../support/stored-bytes.js";
 
@@ -293,8 +293,6 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     });
   }
 });
-
-afterEach(closeMemories);
 
 const summarizer = new ScriptedModel(() => `${secret} summary`);
 

@@ -5,7 +5,7 @@ import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
 import { keyOf, type DataPart } from "../../src/store/redis/keys.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import { all } from "../support/all.js";
@@ -18,7 +18,6 @@ import { storedBytes } from "../support/stored-bytes.js";
 // the texts that they change, swap or move, and what is not detected.
 
 const client = sharedClient();
-afterEach(closeMemories);
 
 const keys = testKeys("k1");
 const owner = "ann";

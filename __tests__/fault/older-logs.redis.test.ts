@@ -7,11 +7,9 @@ import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { forkOf, records } from "../../testing/session-store/store-case.js";
 import { lookup, ToolModel } from "../support/agents.js";
-import { closeMemories, newMemory, texts } from "../support/memories.js";
+import { newMemory, texts } from "../support/memories.js";
 import { human } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
-
-afterEach(closeMemories);
 
 const client = sharedClient();
 

@@ -6,7 +6,7 @@ import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-re
 import { asking, call, characterCounter, chunks, search } from "./instances.js";
 import { redact } from "../../src/entries/structure.js";
 import type { BeforeStore } from "../../src/memory/session/stored-forms.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { storedBytes } from "../support/stored-bytes.js";
 
 describe("a session that is served by several instances", () => {
@@ -76,7 +76,6 @@ describe("a session that is served by several instances", () => {
 });
 
 const client = sharedClient();
-afterEach(closeMemories);
 
 const marker = "4111-2222";
 const cited = { id: "doc", chunkId: "0", text: `Card ${marker}.` };

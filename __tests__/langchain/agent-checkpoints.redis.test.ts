@@ -8,7 +8,7 @@ import { validateConversation } from "langchain-redis-memory/structure";
 import fc from "fast-check";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { threadKeys } from "../../src/store/redis/keys.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { ai, human } from "../support/messages.js";
@@ -17,8 +17,6 @@ import { propertyRuns } from "../support/property-runs.js";
 type Durability = "sync" | "async" | "exit";
 
 const config = { configurable: { thread_id: "thread", sessionId: "ann" } };
-
-afterEach(closeMemories);
 
 /** Counts the reads of checkpoints. */
 class CountedSaver extends MemorySaver {
@@ -191,7 +189,6 @@ function newAgent(checkpointer: BaseCheckpointSaver, { isApproved = false } = {}
 
 describe("A thread beside the memory", () => {
   const client = sharedClient();
-  afterEach(closeMemories);
 
   it.each(["sync", "async", "exit"] as const)("holds the last run only (%s)", async (durability) => {
     const { agent, ask, model, state, transcript } = newAgent(new MemorySaver());

@@ -8,11 +8,9 @@ import { z } from "zod";
 import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/doors/agent/middleware.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { uniquePrefix } from "../support/shared-redis.js";
-
-afterEach(closeMemories);
 
 const ann = { configurable: { sessionId: "ann" } };
 const transcript = async (memory: RedisChatMemory) => sketch(await memory.history("ann").getTranscript());

@@ -20,11 +20,9 @@ import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
-import { closeMemories, events, newMemory } from "../support/memories.js";
+import { events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { uniquePrefix } from "../support/shared-redis.js";
-
-afterEach(closeMemories);
 
 const ann = { configurable: { sessionId: "ann" } };
 const named = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } });

@@ -10,7 +10,7 @@ import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { type ProviderServer, startProviderServer } from "../../testing/provider-server.js";
 import type { WireKind } from "../../testing/wire/findings.js";
 import { lookup, ToolModel } from "../support/agents.js";
-import { closeMemories, guesses, newMemory } from "../support/memories.js";
+import { guesses, newMemory } from "../support/memories.js";
 import { nativeAnswers } from "../support/native-answers.js";
 
 class OurClaude extends ChatAnthropic {}
@@ -73,7 +73,6 @@ function foreignRounds(own: string): BaseMessage[] {
 let server: ProviderServer | undefined;
 
 afterEach(async () => {
-  await closeMemories();
   await server?.close();
   server = undefined;
 });

@@ -22,14 +22,13 @@ import { HistoryManager } from "../../src/entries/tool-loop.js";
 import { type ProviderServer, startProviderServer } from "../../testing/provider-server.js";
 import { fieldsIn, listIn } from "../../testing/wire/json.js";
 import { lookup } from "../support/agents.js";
-import { closeMemories, events, newMemory } from "../support/memories.js";
+import { events, newMemory } from "../support/memories.js";
 
 let server: ProviderServer;
 beforeEach(async () => {
   server = await startProviderServer({ kind: "anthropic", reply });
 });
 afterEach(async () => {
-  await closeMemories();
   await server.close();
 });
 

@@ -3,11 +3,9 @@ import { JsonOutputParser, StringOutputParser } from "@langchain/core/output_par
 import { RunnableLambda } from "@langchain/core/runnables";
 import { ChatHistoryTruncationReducer, type RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { ConversationSession } from "../../src/memory/session/conversation-session.js";
-import { closeMemories, events, newMemory, texts } from "../support/memories.js";
+import { events, newMemory, texts } from "../support/memories.js";
 import { ai, aiCalls, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
-
-afterEach(closeMemories);
 
 /** Answers `a1`, `a2`, … whatever it is asked. */
 function countingModel(): ScriptedModel {

@@ -7,13 +7,11 @@ import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../
 import { contextWindow, tiktokenCounter, type RedisChatMemory } from "../../src/entries/index.js";
 import { readEarlierTool } from "../../src/entries/tool-loop.js";
 import { ToolModel } from "../support/agents.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { forAllAsync } from "../support/property-runs.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import { ai, human } from "../support/messages.js";
-
-afterEach(closeMemories);
 
 const long = `Flight 7 leaves at noon. ${"There is more to be said of it. ".repeat(60)}The gate is B12.`;
 const search = tool(() => long, { name: "search", description: "Finds flights.", schema: z.object({}) });

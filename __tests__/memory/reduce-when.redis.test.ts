@@ -3,7 +3,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { ChatHistoryTruncationReducer } from "../../src/entries/index.js";
 import { lookup, lookupCall, ToolModel } from "../support/agents.js";
-import { closeMemories, events, newMemory } from "../support/memories.js";
+import { events, newMemory } from "../support/memories.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { pipeReducers } from "../../src/conversation/reducers/pipe-reducers.js";
@@ -11,8 +11,6 @@ import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-r
 import { ChatHistoryToolResultReducer } from "../../src/conversation/reducers/tool-result-reducer.js";
 import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-
-afterEach(closeMemories);
 
 const reducer = () => new ChatHistoryTruncationReducer({ targetCount: 4 });
 const reductions = () => events.filter(({ type }) => type === "reduced").length;

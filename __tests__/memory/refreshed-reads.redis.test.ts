@@ -11,7 +11,7 @@ import { RedisToolInvocationHistory } from "../../src/formats/tool-log/tool-invo
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { all } from "../support/all.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
@@ -26,7 +26,6 @@ afterAll(() => redis.disconnect());
 beforeEach(() => {
   keyPrefix = uniquePrefix();
 });
-afterEach(closeMemories);
 
 /** Writes a session that expires in 1,000 seconds. */
 async function writeShort(session: string) {

@@ -6,7 +6,7 @@ import { tool } from "@langchain/core/tools";
 import fc from "fast-check";
 import { z } from "zod";
 import { redact } from "../../src/entries/structure.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { forAllAsync } from "../support/property-runs.js";
 import { storedBytes } from "../support/stored-bytes.js";
 
@@ -63,7 +63,6 @@ describe("RedisToolInvocationHistory on Redis", () => {
 });
 
 const client = sharedClient();
-afterEach(closeMemories);
 
 const marker = "4111-2222";
 

@@ -9,14 +9,12 @@ import { until } from "../../tools/testkit/servers/until.js";
 import { ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { commandCalls } from "../support/command-calls.js";
-import { closeMemories } from "../support/memories.js";
+
 import { ownServer } from "../support/own-server.js";
 import { echoModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import { calm, all, chunksOf, first, spoken, twoInstances } from "./spoken-source.js";
-
-afterEach(closeMemories);
 
 describe("a run", () => {
   const closed = closedAfterEach();

@@ -12,11 +12,9 @@ import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js"
 import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { until } from "../../tools/testkit/servers/until.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { all, chunksOf, first, spoken } from "./spoken-source.js";
-
-afterEach(closeMemories);
 
 describe("a run whose process is taken for dead", () => {
   const closed = closedAfterEach();

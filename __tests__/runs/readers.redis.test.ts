@@ -12,7 +12,7 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import { chunksOf, readAll, spoken, all } from "./spoken-source.js";
 import { lookup, lookupCall, stepsModel, ToolModel } from "../support/agents.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { plain } from "./plain-values.js";
 import { until } from "../../tools/testkit/servers/until.js";
 
@@ -88,8 +88,6 @@ async function openWire() {
     stop: () => proxy.stop(),
   };
 }
-
-afterEach(closeMemories);
 
 describe("a run of an agent", () => {
   const redis = { keyPrefix: uniquePrefix() };

@@ -4,14 +4,12 @@ import { sessionConfig, withRedisMemory, type RedisChatMemory } from "langchain-
 import { redisRuns } from "langchain-redis-memory/runs";
 import { calm, all, chunksOf, first, spoken, twoInstances } from "./spoken-source.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { echoModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, sharedClient } from "../support/shared-redis.js";
 import { plainAndEncrypted, testKeys } from "../support/test-keys.js";
 import { runKeys } from "../../src/store/redis/keys.js";
 import { ChunkReader } from "../../src/runs/chunk-text.js";
-
-afterEach(closeMemories);
 
 describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
   const closed = closedAfterEach();

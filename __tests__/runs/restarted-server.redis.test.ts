@@ -4,7 +4,7 @@ import { redisRuns, type RunItem } from "langchain-redis-memory/runs";
 import { startGate } from "../../tools/testkit/proxies/gate.js";
 import { startRestartableRedis } from "../../tools/testkit/servers/restartable-redis.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import { all, chunksOf, first, spoken } from "./spoken-source.js";
@@ -76,8 +76,6 @@ describe("a run whose Redis", () => {
     }
   });
 });
-
-afterEach(closeMemories);
 
 const states = ["nothing", "an earlier run", "an earlier run without its end", "its begin", "some of it"] as const;
 

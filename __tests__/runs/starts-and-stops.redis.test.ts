@@ -5,14 +5,12 @@ import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
 import { human } from "../support/messages.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { all, spoken, twoInstances, calm, chunksOf } from "./spoken-source.js";
 import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
 import { SlowModel } from "../support/agents.js";
 import { plainAndEncrypted } from "../support/test-keys.js";
-
-afterEach(closeMemories);
 
 const policies = ["queue", "steer", "stop"] as const;
 const places = ["the same instance", "another one"] as const;

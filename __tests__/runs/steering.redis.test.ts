@@ -8,14 +8,12 @@ import fc from "fast-check";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { plainAndEncrypted } from "../support/test-keys.js";
 import { all, first, spoken, twoInstances } from "./spoken-source.js";
 import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
 import { forAllAsync } from "../support/property-runs.js";
-
-afterEach(closeMemories);
 
 /** A model whose calls a test answers one by one; the stream of a run begins with its first answer. */
 function asked() {

@@ -2,13 +2,11 @@ import { HumanMessage } from "@langchain/core/messages";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const redis = sharedClient();
-
-afterEach(closeMemories);
 
 const long = "x".repeat(513);
 /** 512 characters, and 1,024 bytes. */

@@ -8,14 +8,13 @@ import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/tr
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { anyMessage, anyText } from "../support/message-arbitraries.js";
 import { testKeys } from "../support/test-keys.js";
 import { all } from "../support/all.js";
 
 /** More with IMPORT_RUNS=2000. */
 const runs = Number(process.env["IMPORT_RUNS"] ?? 32);
-afterAll(closeMemories);
 
 type Open = (settings?: MemorySettings) => RedisChatMemory;
 

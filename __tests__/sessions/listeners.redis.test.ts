@@ -1,11 +1,9 @@
 import { HumanMessage } from "@langchain/core/messages";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { all } from "../support/all.js";
 
 const redis = sharedClient();
-
-afterEach(closeMemories);
 
 /** A memory with sessions of an owner, one of which holds a record that is nested too deeply for JSON. */
 async function withDeepRecord() {

@@ -8,13 +8,12 @@ import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { characterCounter } from "../history-manager/instances.js";
 import { ToolModel } from "../support/agents.js";
-import { closeMemories, newMemory, texts } from "../support/memories.js";
+import { newMemory, texts } from "../support/memories.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 
 const client = sharedClient();
-afterEach(closeMemories);
 
 interface Caller {
   readonly owner?: string;

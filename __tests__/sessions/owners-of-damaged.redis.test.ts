@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { sessionKeys } from "../../src/store/redis/keys.js";
-import { closeMemories, newMemory, texts } from "../support/memories.js";
+import { newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { all } from "../support/all.js";
@@ -11,7 +11,6 @@ import { storedBytes } from "../support/stored-bytes.js";
 import { testKeys } from "../support/test-keys.js";
 
 const client = sharedClient();
-afterEach(closeMemories);
 
 const gina = { owner: "gina", title: "Letters", metadata: { folder: "a" } };
 

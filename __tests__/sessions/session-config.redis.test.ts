@@ -6,7 +6,7 @@ import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { ChatMemoryModule } from "../../src/memory/histories/chat-memory-module.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sessionConfig, type SessionFields, type SessionIdOption } from "../../src/memory/session/identity.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 
 const model = () => new FakeListChatModel({ responses: ["a"] });
@@ -37,8 +37,6 @@ async function labelOf(memory: RedisChatMemory) {
   const { title, metadata } = (await memory.sessions.get("s"))!;
   return { title, metadata };
 }
-
-afterEach(closeMemories);
 
 describe.each(writers)("title and metadata in the config of %s", (_, run) => {
   it("are given to a new session, and not to one that has them", async () => {

@@ -1,15 +1,13 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { closeMemories, events, newMemory } from "../support/memories.js";
+import { events, newMemory } from "../support/memories.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { ScriptedModel, type Script } from "../support/scripted-model.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-
-afterEach(closeMemories);
 
 const usage_metadata = { input_tokens: 90, output_tokens: 5, total_tokens: 95 };
 const named = (content: string) => new AIMessage({ content, usage_metadata });

@@ -3,12 +3,11 @@ import { HumanMessage } from "@langchain/core/messages";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { ownerKey, sessionKeys, threadKeys } from "../../src/store/redis/keys.js";
 import { decodeSessionId, encodeSessionId } from "../../src/store/contract/session-ref.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { all } from "../support/all.js";
 
 const client = sharedClient();
-afterEach(closeMemories);
 
 /** Names that an encoded id never has: half an escape, bytes that are no UTF-8, an escape without need, none. */
 const foreign = ["%", "%zz", "%FF", "%41", "a/b", ""];

@@ -12,7 +12,10 @@ export const events: MemoryEvent[] = [];
 /** The events `profile_guessed` of this test. */
 export const guesses: MemoryEvent[] = [];
 
-/** A memory on a real server, with sessions of its own unless it shares a `keyPrefix`: then it is another instance. */
+/**
+ * A memory on a real server, with sessions of its own unless it shares a `keyPrefix`: then it is another instance.
+ * It is closed behind its test.
+ */
 export function newMemory({ redis, ...options }: MemorySettings = {}): RedisChatMemory {
   const onEvent = (event: MemoryEvent) => {
     if (event.type !== "window_unknown" && event.type !== "context_usage") {
@@ -25,12 +28,11 @@ export function newMemory({ redis, ...options }: MemorySettings = {}): RedisChat
   return memory;
 }
 
-/** Closes the memories of a test and forgets its events. */
-export async function closeMemories(): Promise<void> {
+afterEach(async () => {
   events.length = 0;
   guesses.length = 0;
   await Promise.all(open.splice(0).map((memory) => memory.close()));
-}
+});
 
 /** The texts of messages. */
 export const texts = (messages: readonly BaseMessage[]): string[] => messages.map(({ text }) => text);

@@ -5,7 +5,7 @@ import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { writeTurn } from "../../src/memory/session/append-input.js";
 import { lookup, lookupCall, stepsModel, ToolModel } from "../support/agents.js";
-import { closeMemories, events, newMemory, texts } from "../support/memories.js";
+import { events, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix, sharedClient } from "../support/shared-redis.js";
@@ -18,8 +18,6 @@ import {
 import { redact } from "../../src/entries/structure.js";
 import { nativeAnswers } from "../support/native-answers.js";
 import { storedBytes } from "../support/stored-bytes.js";
-
-afterEach(closeMemories);
 
 const session = { configurable: { sessionId: "s" } };
 const transcript = async (memory: RedisChatMemory) => texts(await memory.history("s").getTranscript());

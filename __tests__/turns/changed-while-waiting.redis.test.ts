@@ -10,7 +10,7 @@ import { HistoryManager } from "langchain-redis-memory/tool-loop";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { ToolModel } from "../support/agents.js";
 import { ai, human } from "../support/messages.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 
@@ -20,7 +20,6 @@ import { storedBytes } from "../support/stored-bytes.js";
  */
 const marker = "zebra-marker-7";
 const client = sharedClient();
-afterEach(closeMemories);
 
 /** A model that waits at its first call. */
 function waitingModel() {

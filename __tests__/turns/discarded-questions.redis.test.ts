@@ -3,10 +3,8 @@ import { RunnableLambda } from "@langchain/core/runnables";
 import { writeTurn } from "../../src/memory/session/append-input.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sketch, ToolModel } from "../support/agents.js";
-import { closeMemories, events, newMemory } from "../support/memories.js";
+import { events, newMemory } from "../support/memories.js";
 import { doors } from "./asking.js";
-
-afterEach(closeMemories);
 
 const question = (id: string) => new HumanMessage({ content: "look", id });
 const call = new AIMessage({

@@ -7,9 +7,7 @@ import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-m
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ai, human } from "../support/messages.js";
 import { characterCounter } from "../history-manager/instances.js";
-import { closeMemories, events, newMemory, texts } from "../support/memories.js";
-
-afterEach(closeMemories);
+import { events, newMemory, texts } from "../support/memories.js";
 
 const turnId = "job-1";
 

@@ -4,11 +4,9 @@ import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { ChatMemoryModule } from "../../src/memory/histories/chat-memory-module.js";
 import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { writeTurn } from "../../src/memory/session/append-input.js";
-import { closeMemories, newMemory, texts } from "../support/memories.js";
+import { newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
-
-afterEach(closeMemories);
 
 /** A run of the first question was killed, and tried again when two later turns were stored. */
 async function retriedLate(): Promise<RedisChatMessageHistory> {

@@ -5,7 +5,7 @@ import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memo
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { ToolModel } from "../support/agents.js";
-import { closeMemories, events, newMemory, texts } from "../support/memories.js";
+import { events, newMemory, texts } from "../support/memories.js";
 import { ai, human, system } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { doors, type Ask, type DoorName, type Turn } from "./asking.js";
@@ -363,8 +363,6 @@ const cells = promises.flatMap(({ promise, find, kept, but }) =>
     .map((door) => [promise, door, find, but !== undefined && door in but ? but[door] : kept] as const)
     .filter(([, , , found]) => found !== impossible),
 );
-
-afterEach(closeMemories);
 
 describe("a promise of a turn", () => {
   it.each(cells)("%s: %s", async (_, door, find, found) => {

@@ -4,11 +4,9 @@ import { type Runnable, RunnableLambda, RunnableWithMessageHistory } from "@lang
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
-import { closeMemories, events, newMemory, texts } from "../support/memories.js";
+import { events, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { echoModel, ScriptedModel } from "../support/scripted-model.js";
-
-afterEach(closeMemories);
 
 const config = { configurable: { sessionId: "s" } };
 

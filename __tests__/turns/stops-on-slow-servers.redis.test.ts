@@ -6,12 +6,11 @@ import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { until } from "../../tools/testkit/servers/until.js";
 import { lookup, sketch, SlowModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { closeMemories, events, newMemory } from "../support/memories.js";
+import { events, newMemory } from "../support/memories.js";
 import { human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { untilAnswered } from "../support/until-answered.js";
 
-afterEach(closeMemories);
 const closed = closedAfterEach();
 
 /** A run with `onAbort: "keep"` that streams the model's words. */

@@ -1,11 +1,9 @@
 import { Runnable } from "@langchain/core/runnables";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { ToolModel } from "../support/agents.js";
-import { closeMemories, eventTypes, newMemory, texts } from "../support/memories.js";
+import { eventTypes, newMemory, texts } from "../support/memories.js";
 import { human } from "../support/messages.js";
 import { doors } from "./asking.js";
-
-afterEach(closeMemories);
 
 const input = [human("q")];
 
