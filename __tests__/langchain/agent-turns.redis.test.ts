@@ -23,6 +23,7 @@ import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "..
 import { events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { uniquePrefix } from "../support/shared-redis.js";
+import { all } from "../support/all.js";
 
 const ann = { configurable: { sessionId: "ann" } };
 const named = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } });
@@ -154,10 +155,7 @@ describe("an agent's streams and state", () => {
     await memory.history("ann").append([human("earlier"), ai("long ago")]);
     const { agent, model } = newAgent(memory);
     const streamMode = ["values", "updates", "messages", "debug", "tasks", "checkpoints"] as never;
-    const chunks: unknown[] = [];
-    for await (const chunk of await agent.stream(ask("look"), { ...ann, streamMode })) {
-      chunks.push(chunk);
-    }
+    const chunks: unknown[] = await all(await agent.stream(ask("look"), { ...ann, streamMode }));
     expect(sketch(model.sent[0]!)).toEqual(["earlier", "long ago", "look"]);
     expect(JSON.stringify(chunks)).not.toMatch(/earlier|long ago|_memory/);
   });
@@ -292,11 +290,7 @@ describe("an agent that is stopped", () => {
           setTimeout(() => void (how === "signal" ? controller.abort() : stream.cancel().catch(() => undefined)), 5);
         }
       };
-      const reading = (async () => {
-        for await (const chunk of stream) {
-          void chunk;
-        }
-      })();
+      const reading = all(stream);
       await reading.catch(() => undefined);
       while ((await transcript(memory)).length < left.length) {
         await new Promise((resolve) => setTimeout(resolve, 20));

@@ -23,6 +23,7 @@ import { type ProviderServer, startProviderServer } from "../../testing/provider
 import { fieldsIn, listIn } from "../../testing/wire/json.js";
 import { lookup } from "../support/agents.js";
 import { events, newMemory } from "../support/memories.js";
+import { all } from "../support/all.js";
 
 let server: ProviderServer;
 beforeEach(async () => {
@@ -86,9 +87,7 @@ function chainOf({ memory, prompt = "Be brief." }: Setting, model: RunnableLike 
 type Ask = (setting: Setting, question: string) => Promise<unknown>;
 
 const readToEnd = async (stream: Promise<AsyncIterable<unknown>>) => {
-  for await (const _ of await stream) {
-    // Only the requests matter.
-  }
+  await all(await stream);
 };
 const asked = (question: string) => ({ messages: [new HumanMessage(question)] });
 const askAgent: Ask = (setting, question) => agentOf(setting).invoke(asked(question), ann);

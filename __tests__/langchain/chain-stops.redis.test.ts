@@ -18,6 +18,7 @@ import { createAgent } from "langchain";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { all } from "../support/all.js";
 
 /** Says its words one by one, and waits for the signal before the word "…". */
 class SlowModel extends SimpleChatModel {
@@ -254,9 +255,7 @@ describe("a chain's run that was stopped, with onAbort keep", () => {
 });
 
 async function drainStream(chain: Stopped, question = "q", config = turn): Promise<void> {
-  for await (const _ of await chain.stream(question, config)) {
-    // Only the end matters.
-  }
+  await all(await chain.stream(question, config));
 }
 
 const closed = closedAfterEach();

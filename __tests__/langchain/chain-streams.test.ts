@@ -10,6 +10,7 @@ import { InMemorySessionStore, RedisChatMemory, withRedisMemory } from "../../sr
 import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
 import { human } from "../support/messages.js";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
+import { all } from "../support/all.js";
 
 const config = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } });
 const whole = ["look", "<ai>", "found look", "one two three"];
@@ -86,10 +87,7 @@ describe("the stream of a chain over an agent", () => {
       },
     });
     const chain = withRedisMemory(graph as never, { memory, inputMessagesKey: "messages" });
-    const chunks: unknown[] = [];
-    for await (const chunk of await chain.stream({ messages: [human("look")] } as never, config("t"))) {
-      chunks.push(chunk);
-    }
+    const chunks: unknown[] = await all(await chain.stream({ messages: [human("look")] } as never, config("t")));
     expect(chunks).toEqual([{ model: { messages: [] } }]);
     expect(sketch(await memory.history("ann").getTranscript())).toEqual(["look", "yes"]);
   });
@@ -118,9 +116,7 @@ describe("a finished step of an agent in a chain", () => {
   it.each(["invoke", "stream"] as const)("is stored before the model is asked again (%s)", async (call) => {
     const { chain, history, seen } = looping("step");
     const output = await chain[call](asked, config("t"));
-    for await (const _ of call === "stream" ? (output as AsyncIterable<unknown>) : []) {
-      // Read to its end.
-    }
+    await (call === "stream" ? all(output as AsyncIterable<unknown>) : undefined);
     expect(seen).toEqual([["look"], first, steps]);
     expect(sketch(await history.getTranscript())).toEqual([...steps, "done"]);
   });

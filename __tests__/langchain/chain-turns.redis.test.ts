@@ -6,6 +6,7 @@ import { ConversationSession } from "../../src/memory/session/conversation-sessi
 import { events, newMemory, texts } from "../support/memories.js";
 import { ai, aiCalls, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
+import { all } from "../support/all.js";
 
 /** Answers `a1`, `a2`, … whatever it is asked. */
 function countingModel(): ScriptedModel {
@@ -18,10 +19,7 @@ const turn = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } }
 const repeated = () => events.filter(({ type }) => type === "turn_repeated").length;
 
 async function collect<T>(stream: Promise<AsyncIterable<T>>): Promise<T[]> {
-  const chunks: T[] = [];
-  for await (const chunk of await stream) {
-    chunks.push(chunk);
-  }
+  const chunks: T[] = await all(await stream);
   return chunks;
 }
 

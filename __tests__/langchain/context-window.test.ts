@@ -16,6 +16,7 @@ import {
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
 import { ToolModel } from "../support/agents.js";
 import { tooLongIn } from "../../src/memory/turns/fit-request.js";
+import { all } from "../support/all.js";
 
 const systemPrompt = "You are a helpful agent of an airline. ".repeat(20);
 const search = tool(({ query }: { query: string }) => `${query}: ${"a flight from here to there, ".repeat(40)}`, {
@@ -289,9 +290,7 @@ const doors: Record<string, (model: ToolModel, memory: RedisChatMemory, turnId: 
   },
   "a chain": (model, memory, turnId) => withRedisMemory(model, { memory }).invoke("And now?", configOf(turnId)),
   "a chain's stream": async (model, memory, turnId) => {
-    for await (const chunk of await withRedisMemory(model, { memory }).stream("And now?", configOf(turnId))) {
-      void chunk;
-    }
+    await all(await withRedisMemory(model, { memory }).stream("And now?", configOf(turnId)));
   },
 };
 const told = (characters: number) => {

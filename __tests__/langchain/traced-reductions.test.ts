@@ -11,6 +11,7 @@ import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers
 import { ToolModel } from "../support/agents.js";
 import { managerTurn } from "../support/manager-turn.js";
 import { ai, human } from "../support/messages.js";
+import { all } from "../support/all.js";
 
 // As an import of LangGraph does.
 AsyncLocalStorageProviderSingleton.initializeGlobalInstance(new AsyncLocalStorage());
@@ -61,9 +62,7 @@ const doors: readonly (readonly [string, RegExp, Door])[] = [
     "a chain's stream",
     /^RunnableWithRedisMemory$/,
     async (memory, tracer) => {
-      for await (const _ of await withRedisMemory(answer(), { memory }).stream("q", config(tracer))) {
-        // All of it.
-      }
+      await all(await withRedisMemory(answer(), { memory }).stream("q", config(tracer)));
     },
   ],
   [

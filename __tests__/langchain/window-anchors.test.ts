@@ -4,6 +4,7 @@ import { InMemorySessionStore, RedisChatMemory, type MemorySettings } from "../.
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
 import { lookup, SlowModel, ToolModel } from "../support/agents.js";
 import { testKeys } from "../support/test-keys.js";
+import { all } from "../support/all.js";
 
 const systemPrompt = "You are a helpful agent of an airline. ".repeat(20);
 
@@ -145,11 +146,7 @@ describe("what a provider counted for an answer's request", () => {
     const input = { messages: [new HumanMessage("Question t3: and then?")] };
     const how = { configurable: { sessionId: "s", turnId: "t3" }, signal: controller.signal };
     const stream = await agentOf(memory, stopped).stream(input, { ...how, streamMode: "messages" });
-    const reading = (async () => {
-      for await (const chunk of stream) {
-        void chunk;
-      }
-    })();
+    const reading = all(stream);
     await reading.catch(() => undefined);
     ended();
     await memory.drain();

@@ -11,6 +11,7 @@ import type { MemoryEvent } from "../../src/base/events.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { echoModel } from "../support/scripted-model.js";
+import { all } from "../support/all.js";
 
 const session = { configurable: { sessionId: "ann" } };
 
@@ -283,7 +284,5 @@ describe("withRedisMemory, sessions and turns", () => {
 });
 
 async function collect(stream: Promise<AsyncIterable<unknown>>): Promise<void> {
-  for await (const _ of await stream) {
-    // Only the end matters.
-  }
+  await all(await stream);
 }

@@ -12,14 +12,12 @@ import {
 } from "../../src/formats/tool-log/tool-invocation-history.js";
 import { ai, human } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { all } from "../support/all.js";
 
 const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
 
 async function collected(history: RedisChatMessageHistory): Promise<string[]> {
-  const found: BaseMessage[] = [];
-  for await (const message of history) {
-    found.push(message);
-  }
+  const found: BaseMessage[] = await all(history);
   return texts(found);
 }
 

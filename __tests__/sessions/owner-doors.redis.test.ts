@@ -12,6 +12,7 @@ import { newMemory, texts } from "../support/memories.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
+import { all } from "../support/all.js";
 
 const client = sharedClient();
 
@@ -49,9 +50,7 @@ const doors: Readonly<Record<string, Door>> = {
   "a chain (step)": chainWith("step"),
   "a chain (many turns at a time)": chainWith("turn", false),
   "a stream of a chain": async (memory, caller) => {
-    for await (const _ of await withRedisMemory(answering(), { memory }).stream("question", inRun(caller))) {
-      // The whole turn.
-    }
+    await all(await withRedisMemory(answering(), { memory }).stream("question", inRun(caller)));
   },
   "an agent (turn)": agentWith("turn"),
   "an agent (step)": agentWith("step"),

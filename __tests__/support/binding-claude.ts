@@ -6,6 +6,7 @@ import { placeThoughts, type PlacedThought } from "../../testing/wire/anthropic/
 import { checkWire } from "../../testing/wire/check-wire.js";
 import { fieldsIn, type Fields } from "../../testing/wire/json.js";
 import { ProviderMemory } from "../../testing/wire/provider-memory.js";
+import { all } from "./all.js";
 
 /** A request of {@link BindingClaude}: the messages, the tools, and how it is sent. */
 export interface ClaudeCall {
@@ -84,9 +85,6 @@ interface Streaming {
 }
 
 async function gather(model: unknown, messages: readonly BaseMessage[]): Promise<AIMessageChunk> {
-  const chunks: AIMessageChunk[] = [];
-  for await (const chunk of await (model as Streaming).stream([...messages])) {
-    chunks.push(chunk);
-  }
+  const chunks: AIMessageChunk[] = await all(await (model as Streaming).stream([...messages]));
   return chunks.reduce((all, chunk) => all.concat(chunk));
 }

@@ -4,6 +4,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import { z } from "zod";
 import { startOpenAIServer, type OpenAIServer, type OpenAIServerOptions } from "../../testing/openai-server.js";
 import { ai, human, system, tool } from "../support/messages.js";
+import { all } from "../support/all.js";
 
 const servers: OpenAIServer[] = [];
 
@@ -58,10 +59,7 @@ describe("the OpenAI test server, with ChatOpenAI", () => {
   it("streams a text in pieces that together are the text, with usage at the end", async () => {
     const text = "A longer answer, with 👍 and an é, in several pieces.";
     const { model } = await start({ reply: () => text });
-    const chunks: AIMessageChunk[] = [];
-    for await (const chunk of await model.stream([human("hi")])) {
-      chunks.push(chunk);
-    }
+    const chunks: AIMessageChunk[] = await all(await model.stream([human("hi")]));
     const whole = chunks.reduce((sum, chunk) => sum.concat(chunk));
     expect(chunks.filter(({ content }) => content !== "").length).toBeGreaterThan(3);
     expect(whole.content).toBe(text);

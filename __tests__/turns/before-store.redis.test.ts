@@ -18,6 +18,7 @@ import {
 import { redact } from "../../src/entries/structure.js";
 import { nativeAnswers } from "../support/native-answers.js";
 import { storedBytes } from "../support/stored-bytes.js";
+import { all } from "../support/all.js";
 
 const session = { configurable: { sessionId: "s" } };
 const transcript = async (memory: RedisChatMemory) => texts(await memory.history("s").getTranscript());
@@ -233,10 +234,7 @@ describe.each(Object.entries(nativeAnswers))("what redact takes out of an answer
     const bytes = [...(await storedBytes(client, keyPrefix))].flat().join("\n");
     expect(bytes).toContain("[redacted]");
     expect(bytes).not.toContain(marker);
-    const lines: string[] = [];
-    for await (const line of memory.sessions.export("s", { owner: "ann" })) {
-      lines.push(line);
-    }
+    const lines: string[] = await all(memory.sessions.export("s", { owner: "ann" }));
     expect(lines.join("\n")).toContain("[redacted]");
     expect(lines.join("\n")).not.toContain(marker);
     expect(JSON.stringify(events)).not.toContain(marker);

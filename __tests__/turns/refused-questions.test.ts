@@ -16,6 +16,7 @@ import { refusedMarkOf } from "../../src/conversation/messages/message.js";
 import { refusedForGood } from "../../src/memory/turns/refused-for-good.js";
 import { ai, human } from "../support/messages.js";
 import { forAll } from "../support/property-runs.js";
+import { all } from "../support/all.js";
 
 const config = { configurable: { sessionId: "s" } };
 const refusal = (status = 400) => Object.assign(new Error("The prompt was filtered."), { status });
@@ -105,10 +106,7 @@ describe("a refused question", () => {
   it("stays hidden in a copy, an import and a rebuilt session", async () => {
     const { memory, history } = await afterRefusal();
     await history.fork("copy");
-    const lines: string[] = [];
-    for await (const line of memory.sessions.export("s")) {
-      lines.push(line);
-    }
+    const lines: string[] = await all(memory.sessions.export("s"));
     const other = new RedisChatMemory({ store: new InMemorySessionStore() });
     await other.sessions.import(lines);
     await history.rebuild();

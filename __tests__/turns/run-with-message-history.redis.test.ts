@@ -7,6 +7,7 @@ import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-c
 import { events, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { echoModel, ScriptedModel } from "../support/scripted-model.js";
+import { all } from "../support/all.js";
 
 const config = { configurable: { sessionId: "s" } };
 
@@ -39,9 +40,7 @@ describe("RunnableWithMessageHistory on memory.getMessageHistory", () => {
       const chain = wrap(echoModel(), memory.getMessageHistory) as Runnable;
       const input = (text: string) => (hasKey ? { input: text } : [human(text)]);
       await chain.invoke(input("one"), config);
-      for await (const _ of await chain.stream(input("two"), config)) {
-        // Only the end matters.
-      }
+      await all(await chain.stream(input("two"), config));
       expect(await stored(memory)).toEqual(["one", "reply to one", "two", "reply to two"]);
     }
   });

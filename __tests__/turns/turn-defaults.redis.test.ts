@@ -4,6 +4,7 @@ import { ToolModel } from "../support/agents.js";
 import { eventTypes, newMemory, texts } from "../support/memories.js";
 import { human } from "../support/messages.js";
 import { doors } from "./asking.js";
+import { all } from "../support/all.js";
 
 const input = [human("q")];
 
@@ -40,10 +41,7 @@ it("a chain without options is a part of the turn of a stream also behind its fi
       yield (await inner.invoke([human("i")], session)).text;
     }
   }
-  const chunks: string[] = [];
-  for await (const chunk of await withRedisMemory(new Outer(), { memory }).stream(input as never, session)) {
-    chunks.push(chunk);
-  }
+  const chunks: string[] = await all(await withRedisMemory(new Outer(), { memory }).stream(input as never, session));
   expect(chunks.join("")).toBe("first inner");
   expect(eventTypes()).not.toContain("turn_waits");
 });
