@@ -232,6 +232,8 @@ describe("the inspector's page", () => {
     await page.locator(".row[tabindex='0']").focus();
     await page.keyboard.press("Home");
     await row(page, "message 0.").waitFor();
+    // A reader who moves is not brought back to what was chosen.
+    await page.locator(".scroller").dispatchEvent("wheel");
     await page.locator(".scroller").evaluate((scroller) => scroller.scrollTo({ top: scroller.scrollHeight / 2 }));
     await row(page, /message 2\d{4}\./)
       .first()

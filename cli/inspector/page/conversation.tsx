@@ -89,9 +89,13 @@ function useChosenInSight(list: RowVirtualizer, { scroller, chosen, selection }:
     const element = scroller.current!;
     // On a narrow screen the panel comes up with the choice, grows with what it loads, and leaves less room. A frame
     // later the list knows its size.
-    const observer = new ResizeObserver(() => requestAnimationFrame(show));
+    let frame = 0;
+    const observer = new ResizeObserver(() => (frame = requestAnimationFrame(show)));
     observer.observe(element);
-    const leave = () => observer.disconnect();
+    const leave = () => {
+      observer.disconnect();
+      cancelAnimationFrame(frame);
+    };
     const moves = ["wheel", "pointerdown", "keydown"];
     moves.forEach((type) => element.addEventListener(type, leave, { passive: true }));
     return () => {

@@ -1,10 +1,10 @@
-import { useEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { SessionModel } from "./session-model.js";
 
 /** Draws the component again with every change of the session. */
 export function useChanges(model: SessionModel): void {
   const [, draw] = useReducer((count: number) => count + 1, 0);
-  useEffect(() => model.subscribe(() => draw(undefined)), [model]);
+  useLayoutEffect(() => model.subscribe(() => draw(undefined)), [model]);
 }
 
 /** A state that stays while its component is out of sight. */
@@ -23,7 +23,7 @@ const narrow = matchMedia("(max-width: 760px)");
 /** True on a screen that has no room for controls beside the conversation; stylesheets name the same width. */
 export function useIsNarrow(): boolean {
   const [isNarrow, setNarrow] = useState(narrow.matches);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = () => setNarrow(narrow.matches);
     narrow.addEventListener("change", follow);
     return () => narrow.removeEventListener("change", follow);

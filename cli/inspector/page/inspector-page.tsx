@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { ServerFacts } from "../model/data.js";
 import type { ModelFact } from "../model/facts-of-models.js";
 import { useAddress, type OpenPlace } from "./address.js";
@@ -30,7 +30,7 @@ export function InspectorPage() {
     onServer: setServer,
   });
   const [isListOpen, setListOpen] = useState(false);
-  useEffect(() => setListOpen(false), [place?.link]);
+  useLayoutEffect(() => setListOpen(false), [place?.link]);
   return (
     <div class={`page${place === undefined ? "" : " page-open"}${isListOpen ? " page-list" : ""}`}>
       <a class="skip" href={`#${mainId}`} onClick={focusMain}>

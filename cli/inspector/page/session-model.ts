@@ -90,13 +90,7 @@ export class SessionModel {
   async #refresh(): Promise<void> {
     this.#asked.clear();
     try {
-      const state = await getJson<SessionState>("session", { id: this.sessionId });
-      if (state.edition !== this.state?.edition) {
-        this.outline = [];
-        this.base = state.base;
-        this.#blocks.clear();
-      }
-      await this.#extend(state);
+      await this.#extend(await getJson<SessionState>("session", { id: this.sessionId }));
       this.problem = undefined;
     } catch (error) {
       this.problem = (error as Error).message;
@@ -113,14 +107,15 @@ export class SessionModel {
     }, this.#findingsPause);
   }
 
-  /** Replaces the shown state at the end, so that state and outline agree. */
+  /** Replaces the shown state at the end, so that state, outline and messages agree. */
   async #extend(state: SessionState): Promise<void> {
-    const outline = [...this.outline];
-    while (this.base + outline.length < state.next) {
-      const from = this.base + outline.length;
+    const isSame = state.edition === this.state?.edition;
+    const [base, outline] = isSame ? [this.base, [...this.outline]] : [state.base, []];
+    while (base + outline.length < state.next) {
+      const from = base + outline.length;
       const page = await getJson<OutlinePage>("outline", { id: this.sessionId, from });
       if (page.edition !== state.edition || page.entries.length === 0) {
-        this.#again = page.edition !== state.edition;
+        this.#again ||= page.edition !== state.edition;
         break;
       }
       outline.push(...page.entries);
@@ -129,7 +124,13 @@ export class SessionModel {
         this.#changed();
       }
     }
-    const end = this.base + outline.length;
+    if (!isSame) {
+      this.#blocks.clear();
+      // Messages of this edition that came before were dropped.
+      this.#asked.clear();
+    }
+    const end = base + outline.length;
+    this.base = base;
     this.outline = outline;
     this.state = end < state.next ? { ...state, next: end } : state;
     this.isReady = true;
