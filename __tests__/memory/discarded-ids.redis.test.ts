@@ -8,23 +8,19 @@ import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { asRead, record } from "../../testing/session-store/store-case.js";
 import type { EncryptionKeys } from "../../src/store/sealed/keys/key-ring.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 
 const turn = (index: number | string) => [human(`q${index}`, `q${index}`), ai(`a${index}`, { id: `a${index}` })];
 
 describe.each(["Redis", "memory"] as const)("messages that retention discarded, in %s", (kind) => {
-  let client: Redis;
+  const client = sharedClient();
   let keyPrefix: string;
   let store: SessionStore;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(() => {
     keyPrefix = uniquePrefix();
     store = kind === "Redis" ? new RedisSessionStore({ client, keyPrefix }) : new InMemorySessionStore();
   });
-  afterAll(() => client.disconnect());
 
   const open = (onConflict?: "keep") => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });

@@ -20,13 +20,13 @@ import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js"
 import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const root = join(__dirname, "../..");
 const open: RedisChatMemory[] = [];
 const stores: RedisSessionStore[] = [];
 const events: MemoryEvent[] = [];
-let redis: Redis;
+const redis = sharedClient();
 
 function newMemory(options: MemorySettings & { readonly url?: string } = {}): RedisChatMemory {
   const onEvent = (event: MemoryEvent) => void events.push(event);
@@ -66,10 +66,6 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   }
 }
 
-beforeAll(() => {
-  redis = new Redis(sharedRedisUrl());
-});
-afterAll(() => redis.disconnect());
 afterEach(async () => {
   events.length = 0;
   await Promise.all(open.splice(0).map((memory) => memory.close()));

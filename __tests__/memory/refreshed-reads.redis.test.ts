@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import { Redis } from "ioredis";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
@@ -13,16 +12,12 @@ import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { all } from "../support/all.js";
 import { newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const longTtl = { sessionTTL: { seconds: 5_000, refreshOnRead: true } };
-let redis: Redis;
+const redis = sharedClient();
 let keyPrefix: string;
 
-beforeAll(() => {
-  redis = new Redis(sharedRedisUrl());
-});
-afterAll(() => redis.disconnect());
 beforeEach(() => {
   keyPrefix = uniquePrefix();
 });

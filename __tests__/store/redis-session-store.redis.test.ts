@@ -8,7 +8,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const refused = (option: string, message?: RegExp) =>
   expect.objectContaining({
@@ -18,17 +18,13 @@ const refused = (option: string, message?: RegExp) =>
   });
 
 describe("RedisSessionStore's keys", () => {
-  let client: Redis;
+  const client = sharedClient();
   let store: RedisSessionStore;
   let keyPrefix: string;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(() => {
     keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
   });
-  afterAll(() => client.disconnect());
 
   const keysOf = async () => (await client.keys(`${keyPrefix}*`)).sort();
 
