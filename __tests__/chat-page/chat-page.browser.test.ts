@@ -200,6 +200,30 @@ describe("the chat page of the guide, on three instances", () => {
     expect(page ?? []).toEqual([]);
   });
 
+  it("follows a question that another tab asks again before this one has seen more than its end", async () => {
+    const question = `held ${randomUUID()}`;
+    const [first, second] = [await openTab(), await openTab()];
+    const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+    const isAsked = () => until("the model is asked", async () => model.isHeld(question));
+    await first.getByLabel("Message").fill(question);
+    await button(first, "Send").click();
+    await button(second, question).click();
+    await isAsked();
+    let go = () => {};
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    await first.route(/chats\?id=[^&]*$/, (route) => gone.then(() => route.continue()));
+    await button(second, "Stop").click();
+    await button(second, "Retry").waitFor();
+    model.release(question);
+    await button(second, "Retry").click();
+    await isAsked();
+    const following = first.waitForRequest(/&run=/);
+    go();
+    await following;
+    model.release(question);
+    await button(first, "Retry").waitFor();
+  });
+
   it("answers 503 with the time of the next try where Redis is away", async () => {
     const route = `${await serve("redis://127.0.0.1:1", "1000")}/api/chats`;
     const question = JSON.stringify({ id: "c1", messageId: "m1", text: "Hi" });

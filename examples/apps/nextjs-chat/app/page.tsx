@@ -48,7 +48,7 @@ export default function Page() {
   const [text, setText] = useState("");
   const [isListOpen, setListOpen] = useState(false);
   const latest = useRef(0);
-  const { messages, asking, run, partial, problem, isDeleted } = threads[id] ?? newThread;
+  const { messages, asking, run, partial, isEnded, problem, isDeleted } = threads[id] ?? newThread;
 
   const change = useCallback((chat: string, to: (thread: Thread) => Thread) => {
     setThreads((all) => ({ ...all, [chat]: to(all[chat] ?? newThread) }));
@@ -85,8 +85,8 @@ export default function Page() {
 
   // Reads the run of the chat that is shown. Leaving the chat does not stop it.
   useEffect(() => {
-    if (run === undefined) {
-      return;
+    if (run === undefined || isEnded) {
+      return; // where it runs again, in another tab, it is read anew
     }
     let partial = "";
     const say = (text: string) => {
@@ -103,7 +103,7 @@ export default function Page() {
       look(id).catch(() => undefined);
     });
     return () => source.close();
-  }, [id, run, change, look]);
+  }, [id, run, isEnded, change, look]);
 
   async function remove(chat: string) {
     await fetch(address(chat), { method: "DELETE" });
