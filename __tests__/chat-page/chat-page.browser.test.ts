@@ -319,7 +319,9 @@ describe("the chat page of the guide, on three instances", () => {
       expect(await followed(page, "/api/runs", done)).toEqual({ said: slowAnswer(`slow ${done}`), state: "done" });
       await post("/api/runs", { id: stopped, turnId: "1", text: `long ${stopped}` });
       expect(await running(page, stopped)).toBe("1");
-      const following = followed(page, "/api/runs", stopped);
+      const other = await openTab();
+      const following = followed(other, "/api/runs", stopped);
+      await hearsMore(other, following);
       const answer = await fetch(`${url}/api/runs?id=${stopped}`, { method: "DELETE" });
       expect(await answer.json()).toEqual({ stopped: true });
       const { said, state } = await following;

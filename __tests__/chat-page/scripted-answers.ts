@@ -18,7 +18,7 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
         return { content: slowAnswer(content), chunkDelayMs: 5 };
       }
       return content.startsWith("long") && !again
-        ? { content: `The beginning of ${content}. ${"More. ".repeat(30_000)}`, chunkDelayMs: 5 }
+        ? { content: `The beginning of ${content}. ${"More. ".repeat(30_000)}`, chunkDelayMs: 50 }
         : `Answer to ${content}.`;
     },
   });
