@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useState } from "preact/hooks";
 
 /** A session, the report of one, or a thread: what can be opened. */
 export interface OpenPlace {
@@ -13,8 +13,10 @@ export interface OpenPlace {
 /** The session or thread that the address names behind `#`, and how to open another session. */
 export function useAddress(): [place: OpenPlace | undefined, open: (sessionId: string) => void] {
   const [place, setPlace] = useState(placeInAddress);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = () => {
+      clearTimeout(timer);
+      timer = undefined;
       unsaved.clear();
       setPlace(placeInAddress());
     };

@@ -51,7 +51,7 @@ export function SessionList({ open, onOpen, version }: SessionListProps) {
             Open the session with this id
           </button>
         )}
-        <TextMatches search={search} />
+        <TextMatches key={search.trim()} text={search.trim()} />
         {only === "" && <ThreadList open={openThread} search={search} version={version} />}
       </div>
     </>

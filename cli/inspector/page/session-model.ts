@@ -43,6 +43,9 @@ export class SessionModel {
   #again = false;
   #findingsTimer: ReturnType<typeof setTimeout> | undefined;
   #findingsPause = 0;
+  /** Questions for findings, and the newest one that was answered. */
+  #questions = 0;
+  #answered = 0;
 
   constructor(sessionId: string) {
     this.sessionId = sessionId;
@@ -157,10 +160,12 @@ export class SessionModel {
   }
 
   async #fetchFindings(): Promise<void> {
-    const [profile, begun] = [this.#profile, performance.now()];
+    const [profile, question, begun] = [this.#profile, (this.#questions += 1), performance.now()];
     try {
       const findings = await getJson<Findings>("findings", { id: this.sessionId, profile });
-      this.findings = profile === this.#profile ? findings : this.findings;
+      if (profile === this.#profile && question > this.#answered) {
+        [this.findings, this.#answered] = [findings, question];
+      }
       this.findingsProblem = undefined;
     } catch (error) {
       this.findingsProblem = (error as Error).message;

@@ -10,14 +10,17 @@ type What = "view" | "transcript";
 function useTestCase({ session, end, view }: Pick<ShownMoment, "session" | "end" | "view">) {
   const [what, setWhat] = useState<What>("view");
   const [made, setMade] = useState<{ test?: TestCase; problem?: string }>({});
+  const asked = useRef(0);
   const make = (next: What) => {
     setWhat(next);
     setMade({});
+    const number = (asked.current += 1);
+    const take = (answer: typeof made) => number === asked.current && setMade(answer);
     const isThen = end < session.next && next === "view";
     const then: Record<string, number> = !isThen ? {} : { from: view.start, to: end, front: view.hasFront ? 1 : 0 };
     getJson<TestCase>("test-case", { id: session.sessionId, what: next, ...then }).then(
-      (test) => setMade({ test }),
-      (error: Error) => setMade({ problem: error.message }),
+      (test) => take({ test }),
+      (error: Error) => take({ problem: error.message }),
     );
   };
   return { what, made, make };

@@ -1,25 +1,19 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { FoundSessions } from "../model/data.js";
 import { counted } from "../model/figures-in-words.js";
 import { getJson } from "./api-client.js";
 import { hashOf } from "./address.js";
 
 /** Sessions in whose messages the words stand; asked for by a button, because messages are read for it. */
-export function TextMatches({ search }: { search: string }) {
-  const text = search.trim();
-  const [asked, setAsked] = useState<string>();
+export function TextMatches({ text }: { text: string }) {
+  const [isReading, setReading] = useState(false);
   const [found, setFound] = useState<FoundSessions>();
   const [said, setSaid] = useState<string>();
-  useEffect(() => {
-    setAsked(undefined);
-    setFound(undefined);
-    setSaid(undefined);
-  }, [text]);
   if (text === "") {
     return null;
   }
   const ask = async () => {
-    setAsked(text);
+    setReading(true);
     setSaid("Reading messages…");
     try {
       const part = await getJson<FoundSessions>("search", { text, ...(found?.next && { cursor: found.next }) });
@@ -28,18 +22,19 @@ export function TextMatches({ search }: { search: string }) {
     } catch (error) {
       setSaid((error as Error).message);
     }
+    setReading(false);
   };
   return (
     <section>
-      {asked === text && found !== undefined && <Matches found={found} text={text} />}
+      {found !== undefined && <Matches found={found} text={text} />}
       {said !== undefined && (
         <p class="quiet" role="status">
           {said}
         </p>
       )}
-      {(asked !== text || found?.next !== undefined) && (
+      {!isReading && (found === undefined || found.next !== undefined) && (
         <button type="button" class="more" onClick={() => void ask()}>
-          {asked === text ? "Search on" : "Search in messages"}
+          {found === undefined ? "Search in messages" : "Search on"}
         </button>
       )}
     </section>
