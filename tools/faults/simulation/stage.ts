@@ -260,8 +260,11 @@ export class Stage {
     }
   }
 
-  async #evict({ id, owner }: SessionPlan, draw: number): Promise<void> {
+  async #evict({ id, owner, isEncrypted }: SessionPlan, draw: number): Promise<void> {
     const { world, server } = this.#parts;
+    if (isEncrypted && this.#damaged.has(id)) {
+      return; // `state` and `ids` have its data key, and its texts are lost with both
+    }
     const keys = keysOf(id);
     const key = keys[Math.floor(draw * keys.length)]!;
     if ((await server.evict(key)) > 0) {
