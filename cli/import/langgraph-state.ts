@@ -15,11 +15,7 @@ export function messagesOfState(value: unknown): BaseMessage[] {
   if (messages === undefined) {
     throw new DataError('the state has no list "messages"');
   }
-  try {
-    return messages.map((message, index) => reviveMessage(structuredClone(message), index));
-  } catch (error) {
-    throw error instanceof RangeError ? new DataError("it is nested too deeply") : error;
-  }
+  return messages.map((message, index) => reviveMessage(structuredClone(message), index));
 }
 
 function messagesIn(value: unknown): readonly unknown[] | undefined {

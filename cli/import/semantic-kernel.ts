@@ -118,7 +118,7 @@ function plainOr(parts: readonly ContentPart[]): string | ContentPart[] {
 
 function callOf(item: Fields, index: number, place: number): NonNullable<OpenAIMessage["tool_calls"]>[number] {
   const args = item["arguments"] ?? {};
-  const text = textOf(args);
+  const text = typeof args === "string" ? args : JSON.stringify(args);
   const id = textIn(item, "id") ?? `call-${index}-${place}`;
   return { id, type: "function", function: { name: functionName(item), arguments: text } };
 }
@@ -129,16 +129,8 @@ function resultOf(item: Fields): OpenAIMessage {
   if (id === undefined) {
     throw new DataError("a result has no id of its call");
   }
-  const content = textOf(result);
+  const content = typeof result === "string" ? result : JSON.stringify(result);
   return { role: "tool", tool_call_id: id, content, name: functionName(item) };
-}
-
-function textOf(value: unknown): string {
-  try {
-    return typeof value === "string" ? value : JSON.stringify(value);
-  } catch {
-    throw new DataError("it is nested too deeply");
-  }
 }
 
 function functionName(item: Fields): string {

@@ -1,6 +1,4 @@
 import { conversationOf, type ChatFormat } from "../../../../cli/import/chat-files.js";
-import { messagesOfState } from "../../../../cli/import/langgraph-state.js";
-import { messagesOfChatHistory } from "../../../../cli/import/semantic-kernel.js";
 import { documentIn, messageOf } from "../../../../cli/migrate/document-source.js";
 import { readLegacyMessages } from "../../../../src/store/codec/read-legacy-messages.js";
 import { InMemorySessionStore } from "../../../../src/store/in-memory/in-memory-session-store.js";
@@ -28,14 +26,14 @@ export const importedReaders: Readonly<Record<string, Reader>> = {
       }
     }
   },
-  "chat-history": (text) => messagesOfChatHistory(json(text)),
-  "graph-state": (text) => messagesOfState(json(text)),
+  "chat-history": (text) => conversationOf(json(text), "semantic-kernel", place),
+  "graph-state": (text) => conversationOf(json(text), "langgraph", place),
   "chat-file": (text) => {
     const value = json(text);
-    return formats.map((format) => conversationOf(value, format, { line: 1, sessionId: "s", end: 1 }));
+    return formats.map((format) => conversationOf(value, format, place));
   },
   "chat-structure": (text) => {
-    const messages = messagesOfState(json(text));
+    const { messages } = conversationOf(json(text), "langgraph", place);
     return profiles.map((profile) => {
       return [validateConversation(messages, { profile }), repairConversation(messages, { profile })];
     });
@@ -56,6 +54,8 @@ export const importedReaders: Readonly<Record<string, Reader>> = {
   },
 };
 
+/** Place of a conversation in its file. */
+const place = { line: 1, sessionId: "s", end: 1 };
 /** Kinds of lines in an export. */
 const kinds = ["session", "head", "side", "reduction", "record", "end"] as const;
 const profiles = ["langchain", "openai", "anthropic", "gemini", "bedrock"] as const;
