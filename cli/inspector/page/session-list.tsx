@@ -20,6 +20,7 @@ interface SessionListProps {
 /** The sessions of all owners in one order, with a search. */
 export function SessionList({ open, onOpen, version }: SessionListProps) {
   const [search, setSearch] = useState("");
+  const words = search.trim();
   const [only, setOnly] = useState("");
   const [order, setOrder] = useState<SessionOrder>("newest");
   const [limit, setLimit] = useState(pageLength);
@@ -46,12 +47,12 @@ export function SessionList({ open, onOpen, version }: SessionListProps) {
             Show more sessions
           </button>
         )}
-        {rows && rows.matching === 0 && search.trim() !== "" && (
-          <button type="button" class="more" onClick={() => onOpen(search.trim())}>
+        {rows && rows.matching === 0 && words !== "" && (
+          <button type="button" class="more" onClick={() => onOpen(words)}>
             Open the session with this id
           </button>
         )}
-        <TextMatches key={search.trim()} text={search.trim()} />
+        <TextMatches key={words} text={words} />
         {only === "" && <ThreadList open={openThread} search={search} version={version} />}
       </div>
     </>
